@@ -44,6 +44,8 @@ async function buildCommonJs(): Promise<void> {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
+    // Jest runs `import()` only with a flag of Node.
+    supported: { 'dynamic-import': false },
     bundle: true,
     packages: 'external',
     plugins: [

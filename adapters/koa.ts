@@ -110,7 +110,7 @@ function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
  *
  * One function serves all contexts of an app: with one closure for each, V8 kept whole calls out of
  * its young-generation collector, which took a fifth of a call's time or more
- * (docs/performance.md).
+ * (docs/internals/performance.md).
  */
 function disconnectFilter(): (ctx: KoaContext) => void {
   let original: KoaContext['onerror'] | undefined;

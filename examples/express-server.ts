@@ -1,7 +1,7 @@
 /**
  * A server for an Express app, at half the cost of `app.listen()`: Express changes the prototype of
  * every request and response, which takes V8 more time than everything else that Express does.
- * Here they have the app's prototypes from the start (docs/performance.md).
+ * Here they have the app's prototypes from the start (docs/internals/performance.md).
  */
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Express } from 'express';

@@ -227,6 +227,28 @@ export function errorName(error: unknown): string {
   }
 }
 
+/** The classes of the package, of JavaScript and of Node; `errorName` adds the last two. */
+const errorClasses: ReadonlySet<string> = new Set([
+  ...['StoreUnavailable', 'StoreCorrupt', 'ConfigurationError', 'GatewayError', 'UpstreamError'],
+  ...['Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError'],
+  ...['TypeError', 'URIError', 'AbortError', 'TimeoutError', 'AssertionError', 'SystemError'],
+  ...['thrown', 'unreadable'],
+]);
+
+/**
+ * The name of a thrown value, from a fixed list: `Error` for all others, because any text may be
+ * the name of a host's error, even the key of a caller.
+ */
+export function errorClass(error: unknown): string {
+  const name = errorName(error);
+  return errorClasses.has(name) ? name : 'Error';
+}
+
+/** Whether it is one of the names that {@link errorClass} returns. */
+export function isErrorClass(name: string): boolean {
+  return errorClasses.has(name);
+}
+
 /**
  * Whether the value is an error of any realm: in Jest, and in `node:vm`, the errors of Node's own
  * modules are no instances of the global `Error`.

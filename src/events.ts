@@ -108,7 +108,7 @@ export type GatewayEvent =
       readonly path?: string;
       /**
        * The model that the caller named, which need not exist. Left out if it was not read, above
-       * 64 characters, with others than `A-Za-z0-9._:/-`, and if it contains the caller's key.
+       * 64 characters, with others than `A-Za-z0-9._:/-`, and if it repeats a key or a cookie.
        */
       readonly requestedModel?: string;
     } & OfRequest)
@@ -192,6 +192,8 @@ export type GatewayEvent =
        * none, or had disconnected.
        */
       readonly code: ErrorCode | undefined;
+      /** The member of the request that the error names, bounded as in `call_refused`. */
+      readonly param?: string;
     }
   /**
    * The quota store has accepted a charge that it could not accept when the call ended. This record

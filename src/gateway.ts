@@ -34,6 +34,12 @@ export interface Gateway extends GatewayHandler {
    * belongs to. What they throw is swallowed, and promises are not awaited.
    */
   subscribe(listener: EventListener): () => void;
+  /**
+   * Loads what translations between APIs need, which otherwise happens when the first call is
+   * translated, and takes some milliseconds then. Rejects with what could not be loaded; calls that
+   * need it get 503 with an event.
+   */
+  ready(): Promise<void>;
   /** What this gateway does at the moment, in this process. Cheap enough to call every second. */
   status(): GatewayStatus;
   /**
@@ -99,6 +105,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   };
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
   const { health, serve, breakers, emit, forRequest, subscribe, status, times, refusals } = parts;
+  const { translations } = parts;
   const answer = answering({
     routes,
     serve,
@@ -119,6 +126,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       if (change.catalog !== undefined) health.reloaded();
     },
     subscribe,
+    ready: () => translations.loadAll(tables),
     status,
     channels: health.statuses,
     disableChannel: health.disable,
@@ -160,7 +168,7 @@ function closeOnce(
 
 function resolving(current: Current, emit: EventListener): Gateway['resolveUnknown'] {
   return (record, resolution) => {
-    const ports = portCalls(record?.requestId, current.settings, emit);
+    const ports = portCalls({ requestId: record?.requestId }, current.settings, emit);
     return resolveUnknown(record, resolution, current.settings, ports);
   };
 }

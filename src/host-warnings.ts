@@ -106,13 +106,14 @@ function portWarning(event: EventOf<'port_failed'>): HostWarning | undefined {
 }
 
 function problemOf(event: EventOf<'port_failed'>): string {
-  const { reason, operation, member, problem = 'is not what its contract allows.' } = event;
+  const { port, reason, operation, member, problem = 'is not what its contract allows.' } = event;
   if (member !== undefined) {
-    return `answered with a wrong record (in \`${operation}\`): \`${member}\` ${problem}`;
+    const what = port === 'guard' ? 'decision' : 'record';
+    return `answered with a wrong ${what} (in \`${operation}\`): \`${member}\` ${problem}`;
   }
   const place = `(in \`${operation}\`)${quoteOf(event)}.`;
   if (reason === 'StoreUnavailable') {
-    return `is down, or did not answer within \`storeTimeoutMs\` ${place}`;
+    return `is down, or did not answer ${limitOf(event)} ${place}`;
   }
   if (reason === 'StoreCorrupt' && event.error === undefined) {
     return `answered with a value that its contract does not allow ${place}`;
@@ -122,9 +123,15 @@ function problemOf(event: EventOf<'port_failed'>): string {
   return `failed with ${nameIn(reason)} ${place}`;
 }
 
+/** Some times are fixed; the message of the error has their number. */
+function limitOf({ port, operation }: EventOf<'port_failed'>): string {
+  const isFixed =
+    port === 'guard' || port === 'results' || /^(?:remember|put|close)$/.test(operation);
+  return isFixed ? 'in time' : 'within `storeTimeoutMs`';
+}
+
 function nameIn(reason: string): string {
-  if (reason === 'thrown') return 'a value that is no error';
-  return /^[\w.$]{1,64}$/.test(reason) ? reason : 'an error';
+  return reason === 'thrown' ? 'a value that is no error' : reason;
 }
 
 /** The first line of the message of what was thrown, and of its causes. */

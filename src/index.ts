@@ -1,4 +1,11 @@
 /** The public entry point. */
+
+export {
+  type JsonFileCatalog,
+  type JsonFileCatalogOptions,
+  jsonFileCatalog,
+} from './catalog/json-file-catalog.ts';
+export { type StaticCatalog, staticCatalog } from './catalog/static-catalog.ts';
 export {
   type CallEnding,
   type ChargePolicy,
@@ -173,18 +180,12 @@ export { digestSecret } from './secret.ts';
 export type { PortTimes } from './stages/port-times.ts';
 export type { ResolveResult, UnknownResolution } from './stages/resolve-unknown.ts';
 export type { GatewayStatus } from './stages/status.ts';
-export {
-  type JsonFileCatalog,
-  type JsonFileCatalogOptions,
-  jsonFileCatalog,
-} from './stores/file/catalog.ts';
 export { type JsonlUsageSinkOptions, jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
 export {
   type CachedKeyStore,
   type CachedKeyStoreOptions,
   cachedKeyStore,
 } from './stores/memory/cached-key-store.ts';
-export { type StaticCatalog, staticCatalog } from './stores/memory/catalog.ts';
 export {
   type MemoryIdempotencyStoreOptions,
   memoryIdempotencyStore,

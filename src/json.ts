@@ -79,3 +79,10 @@ export function member(value: unknown, name: string): JsonValue | undefined {
 export function items(value: unknown): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
 }
+
+/** JSON with bigints as decimal text, which no parser rounds. */
+export function jsonWithBigints(value: unknown): string {
+  return JSON.stringify(value, (_name, item: unknown) =>
+    typeof item === 'bigint' ? item.toString() : item,
+  );
+}

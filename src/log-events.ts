@@ -189,7 +189,8 @@ function fieldsOf(event: GatewayEvent): LogFields {
     return { event: type, ...withoutBigInts(members), ...thrown };
   }
   const code = 'code' in members ? members.code : undefined;
-  return { event: type, ...fieldsOfRecord(members.record, code) };
+  const param = 'param' in members ? { param: members.param } : {};
+  return { event: type, ...fieldsOfRecord(members.record, code), ...param };
 }
 
 /** The usage record in one flat line. Money is in units of the host's currency, exactly. */

@@ -1,15 +1,15 @@
 /** Checks the options of a gateway at start-up, and fills in their defaults. */
 import { z } from 'zod';
 import { chargePolicy } from './charge-policy.ts';
-import { systemClock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { plainDefaults, plainOptions } from './plain-options.ts';
 import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 import type { Guard } from './ports/guard.ts';
 import type { SessionStore } from './ports/key-store.ts';
-import type { ResponseSettings } from './ports/response-options.ts';
-import { responseOptionsSchema } from './ports/response-options-schema.ts';
+import type { ResponseOptions, ResponseSettings } from './ports/response-options.ts';
+import { defaultResponseOptions, responseOptionsSchema } from './ports/response-options-schema.ts';
 import {
   aClock,
   aFunction,
@@ -23,8 +23,9 @@ import {
 import type { Timeouts } from './ports/timeouts.ts';
 import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
+import { memoryItemStore } from './stores/memory/item-store.ts';
 import { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
-import { responseSettings } from './stores/memory/response-settings.ts';
+import { memoryResponseIndex } from './stores/memory/response-index.ts';
 import { memoryResultStore } from './stores/memory/result-store.ts';
 
 /** The options that may stay undefined. */
@@ -70,6 +71,20 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
   };
   checkBodyLimits(settings);
   return settings;
+}
+
+/** The option `responses` with its defaults. An update keeps the stores in memory. */
+function responseSettings(
+  { index, items, ...options }: ResponseOptions,
+  clock: Clock,
+  before: ResponseSettings | undefined,
+): ResponseSettings {
+  return {
+    ...defaultResponseOptions,
+    ...withoutUndefined(options),
+    index: index ?? before?.index ?? memoryResponseIndex({ clock }),
+    items: items === false ? undefined : (items ?? before?.items ?? memoryItemStore({ clock })),
+  };
 }
 
 /** The host's `random()` is untrusted: if it throws or returns something else, 0 is used. */

@@ -42,7 +42,7 @@ export function publicPart(secret: string): string {
 }
 
 /** Whether a text contains a secret of ours, or the beginning of one. */
-export function containsSecret(text: string): boolean {
+export function isLikeOwnSecret(text: string): boolean {
   return /tg_[\w-]{8}_[\w-]{8}/.test(text);
 }
 

@@ -48,6 +48,18 @@ export function detailsOf(error: unknown): ThrownDetails {
   return [first, ...causes].reduceRight((cause, one) => ({ ...one, cause }));
 }
 
+/** All texts that a log may print of an error and its causes, whole. */
+export function textsOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let next = error; next !== undefined && texts.length < maxErrors; ) {
+    const [code, stack] = [member(next, 'code'), member(next, 'stack')];
+    const known = [errorName(next), messageOf(next), code, stack];
+    texts.push(known.filter((text) => typeof text === 'string').join('\n'));
+    next = member(next, 'cause');
+  }
+  return texts.join('\n');
+}
+
 /** The first lines of the messages of an error and its causes, with their codes. */
 export function summaryOf(error: unknown): string {
   const texts = chainOf(error).map(({ name, message, code }) => {

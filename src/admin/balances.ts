@@ -1,9 +1,8 @@
 /** The balances of a key: what each of its subjects may spend, has spent and holds. */
 import { maxNanos, type Nanos } from '../money.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
-import { defaultPartition, limitWithExtra } from '../ports/quota-input.ts';
+import { defaultPartition, limitWithExtra, periodName } from '../ports/quota-input.ts';
 import type { QuotaState, QuotaStore } from '../ports/quota-store.ts';
-import { periodName } from '../stages/reserve.ts';
 
 /** One subject of a key, in its current period. */
 export interface KeyBalance {

@@ -177,18 +177,13 @@ async function resolve(
   requestId: string,
   { reservationId, ...resolution }: Resolution,
 ): Promise<Resolved> {
-  const records = await recordsOf(deps, requestId);
-  if (records.length === 0) throw noCall(requestId);
-  const open = records.filter(
-    (record) =>
-      record.outcome === 'unknown' &&
-      !record.booked &&
-      (reservationId === undefined || record.reservationId === reservationId),
+  const all = await recordsOf(deps, requestId);
+  if (all.length === 0) throw noCall(requestId);
+  const records = all.filter(
+    (record) => reservationId === undefined || record.reservationId === reservationId,
   );
-  const [record, other] = open;
-  if (record === undefined) {
-    throw new AdminError('conflict', 'This call is not in doubt. It needs no resolution.');
-  }
+  const [record, other] = records.filter(({ outcome, booked }) => outcome === 'unknown' && !booked);
+  if (record === undefined) return resolvedBefore(records, resolution);
   if (other !== undefined) {
     const message = 'Several calls in doubt have this request id. Name one by its reservationId.';
     throw new AdminError('conflict', message, { field: 'reservationId' });
@@ -203,6 +198,22 @@ async function resolve(
     throw endedOtherwise('another amount was charged');
   }
   return result;
+}
+
+/** The same resolution again, once the log shows the first one. */
+function resolvedBefore(records: readonly UsageRecord[], resolution: UnknownResolution): Resolved {
+  const record = records.find(({ reason }) => reason === 'resolved');
+  if (record === undefined) {
+    throw new AdminError('conflict', 'This call is not in doubt. It needs no resolution.');
+  }
+  const { outcome, chargeNanos, lines } = record;
+  if (resolution.ran !== (outcome === 'complete')) {
+    throw endedOtherwise(resolution.ran ? 'it was released' : 'it was charged');
+  }
+  if (!resolution.ran) return { status: 'already', as: 'released' };
+  const charged = lines.map(({ heldNanos }) => (heldNanos === 0n ? 0n : chargeNanos));
+  if (!isCharge(charged, record, resolution)) throw endedOtherwise('another amount was charged');
+  return { status: 'already', charged };
 }
 
 /** Whether the amount that was charged before is the one that the operator states now. */

@@ -1,8 +1,9 @@
 /** Catalogs for operators: check a list of models, and publish one. */
+
+import { modelsFrom } from '../catalog/model-json.ts';
+import type { PublishedModel } from '../catalog/published-catalog.ts';
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
-import { modelsFrom } from '../stores/file/model-json.ts';
-import type { PublishedModel } from '../stores/sql/published-catalog.ts';
 import { notSupported } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
 

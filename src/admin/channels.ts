@@ -1,7 +1,8 @@
 /** Channels for operators: their health and shares, and how to change them. */
+
+import type { ChannelChange } from '../catalog/published-catalog.ts';
 import type { HealthStatus } from '../events.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
-import type { ChannelChange } from '../stores/sql/published-catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, notSupported } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';

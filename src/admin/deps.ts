@@ -1,4 +1,6 @@
 /** What the parts of the admin library share: the host's stores, and which of them can do what. */
+
+import type { ChannelChange, PublishedModel } from '../catalog/published-catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
@@ -7,7 +9,6 @@ import type { Catalog, Model } from '../ports/catalog.ts';
 import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import type { ChannelChange, PublishedModel } from '../stores/sql/published-catalog.ts';
 import type { RefusalQueries } from '../stores/sql/refusal-report.ts';
 import type { UsageQueries } from '../stores/sql/usage-report.ts';
 import type { Audit } from './audit.ts';

@@ -65,5 +65,7 @@ export type {
   CsvOptions,
   CsvProgress,
   UsageListQuery,
+  UsageListRow,
   UsageReportPage,
+  WithKnownCost,
 } from './usage.ts';

@@ -14,7 +14,8 @@ export interface KeySummary {
   readonly expiresAtMs: number | undefined;
   readonly maxConcurrentCalls: number | undefined;
   readonly metadata: Readonly<Record<string, string>>;
-  readonly balances: readonly KeyBalance[];
+  /** Undefined if the quota store failed. */
+  readonly balances: readonly KeyBalance[] | undefined;
   /**
    * When the key last made a call, by the usage log and by this process; undefined if there is no
    * call, or if the log can't be queried and this process remembers none.
@@ -45,7 +46,8 @@ async function summaryWith(
   const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
   const seenMs = [lastCallMs, live.lastUsedMs(id)].filter((ms) => ms !== undefined);
   const lastUsedMs = seenMs.length === 0 ? undefined : Math.max(...seenMs);
-  const balances = await balancesOf(key, quota, clock.now());
+  // A key must be listed and disabled while the quota store is down.
+  const balances = await balancesOf(key, quota, clock.now()).catch(() => undefined);
   const isGroupServed = groupsOf(catalog)?.has(group);
   const rights = { id, group, isGroupServed, disabled, expiresAtMs, maxConcurrentCalls, metadata };
   return { ...rights, balances, lastUsedMs };

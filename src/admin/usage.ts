@@ -30,10 +30,20 @@ export type UsageListQuery = UsageReportQuery &
     readonly sort?: 'charge' | 'name';
   };
 
+type Costs = Pick<UsageReportRow, 'costNanos' | 'marginNanos'>;
+
+/** The same, but its cost and margin are undefined if no channel of its calls states its cost. */
+export type WithKnownCost<Row extends Costs> = Omit<Row, keyof Costs> & {
+  readonly [Name in keyof Costs]: Costs[Name] | undefined;
+};
+
+/** A row of a report. */
+export type UsageListRow = WithKnownCost<UsageReportRow>;
+
 /** A page of a report, and the sum of all its rows. */
-export interface UsageReportPage extends Page<UsageReportRow> {
+export interface UsageReportPage extends Page<UsageListRow> {
   readonly total: { readonly calls: number } & Pick<
-    UsageReportRow,
+    UsageListRow,
     'chargeNanos' | 'unbookedNanos' | 'costNanos' | 'marginNanos'
   >;
 }
@@ -75,7 +85,8 @@ export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
     report: async ({ sort = 'charge', ...query }, options) => {
       const rows = await reportOf(deps, query, options);
       const sorted = sort === 'name' ? rows : rows.toSorted(byCharge);
-      return { ...pageOf(sorted, query), total: totalOf(rows) };
+      const { data, next } = pageOf(sorted, query);
+      return { data: data.map(withKnownCost), next, total: withKnownCost(totalOf(rows)) };
     },
     books: async (filter, options) => {
       const { usage } = deps;
@@ -102,7 +113,13 @@ function byCharge(one: UsageReportRow, other: UsageReportRow): number {
   return one.chargeNanos > other.chargeNanos ? -1 : 1;
 }
 
-function totalOf(rows: readonly UsageReportRow[]): UsageReportPage['total'] {
+/** Stores sum up the costs that are known; both sums are 0 only if none is. */
+export function withKnownCost<Row extends Costs>(row: Row): WithKnownCost<Row> {
+  const isKnown = row.costNanos !== 0n || row.marginNanos !== 0n;
+  return isKnown ? row : { ...row, costNanos: undefined, marginNanos: undefined };
+}
+
+function totalOf(rows: readonly UsageReportRow[]) {
   const sum = (name: 'chargeNanos' | 'unbookedNanos' | 'costNanos' | 'marginNanos'): bigint =>
     rows.reduce((total, row) => total + row[name], 0n);
   return {
@@ -141,6 +158,7 @@ async function* reportCsv(
     const page = rows.slice(start, start + csvPage);
     yield await deps.inOwnTurn(() =>
       page
+        .map(withKnownCost)
         .map((row) => csvLine([...row.names, ...reportColumns.map((name) => row[name])]))
         .join(''),
     );

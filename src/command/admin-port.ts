@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../admin/admin.ts';
 import type { AdminAccess } from '../admin/http/access.ts';
 import type { ConsoleSignIn } from '../console/sign-in.ts';
-import { errorName, isError } from '../errors.ts';
+import { errorClass, isError } from '../errors.ts';
 import { digestSecret } from '../secret.ts';
 import { thrownCode } from '../thrown.ts';
 import { consolePath, originOf } from './ask-admin.ts';
@@ -88,7 +88,7 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
 
 /** Messages of drivers may contain an address or a value: of theirs only the code is written. */
 function membersOf(error: unknown): object {
-  return { error: errorName(error), code: thrownCode(error), reason: reasonOf(error) };
+  return { error: errorClass(error), code: thrownCode(error), reason: reasonOf(error) };
 }
 
 function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {

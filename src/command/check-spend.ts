@@ -4,6 +4,7 @@
  */
 import { createServer } from 'node:http';
 import { nodeAdapter } from '../../adapters/node.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import type { Clock } from '../clock.ts';
 import { createGateway } from '../gateway.ts';
 import { issueKey } from '../issue-key.ts';
@@ -11,7 +12,6 @@ import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { formatMoney, money } from '../prices/amount.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../stores/memory/usage-sink.ts';

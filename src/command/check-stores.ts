@@ -3,11 +3,14 @@
  * machine's.
  */
 import type { Clock } from '../clock.ts';
+import { errorClass } from '../errors.ts';
 import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
 import { redisQuotaStore } from '../stores/redis/quota-store.ts';
+import type { SqliteHandle } from '../stores/sqlite/handle.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
+import { thrownCode } from '../thrown.ts';
 import type { RedisConfig, ServeConfig } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { DatabaseName, Databases, OpenRedis, TriedDatabases } from './databases.ts';
@@ -29,7 +32,8 @@ export async function checkStores(
   const { sqlite, postgres, redis } = databases;
   const found: Finding[] = databaseNames.flatMap((name) => unopened(name, failures.get(name)));
   if (sqlite !== undefined) {
-    found.push(...(await selfTest('stores.sqlite', () => sqliteQuotaStore({ client: sqlite }))));
+    const tested = await selfTest('stores.sqlite', () => sqliteQuotaStore({ client: sqlite }));
+    found.push(...tested, ...lockOf(sqlite));
   }
   if (postgres !== undefined) {
     found.push(...(await selfTest('stores.postgres', () => postgresQuotaStore(postgres))));
@@ -49,6 +53,19 @@ function unopened(name: DatabaseName, error: unknown): readonly Finding[] {
     { state: 'failed', subject, detail: reasonOf(error) },
     { state: 'skipped', subject, detail: skipped },
   ];
+}
+
+/** A file that another process keeps locked can be read, and so passes the test. */
+function lockOf(sqlite: SqliteHandle): readonly Finding[] {
+  try {
+    // A gateway that runs on the file locks it for milliseconds.
+    sqlite.exec('PRAGMA busy_timeout = 500; BEGIN IMMEDIATE; ROLLBACK');
+    return [];
+  } catch (error) {
+    const why = thrownCode(error) ?? errorClass(error);
+    const detail = `can't be written (${why}): another process may have it locked`;
+    return [{ state: 'failed', subject: 'stores.sqlite', detail }];
+  }
 }
 
 async function checkRedis(

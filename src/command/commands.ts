@@ -7,8 +7,8 @@ import { demoModels } from '../../examples/quickstart/models.ts';
 import { demoStores } from '../../examples/quickstart/stores.ts';
 import { createAdmin } from '../admin/admin.ts';
 import type { AdminHandler } from '../admin/http/handler.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { channels, processChanges } from './channels.ts';
 import { check } from './check.ts';
 import {

@@ -1,7 +1,6 @@
 /** Opens the configuration file of a command, and watches it for `serve`. */
 import { basename, resolve } from 'node:path';
-import { type FileWatch, fileWatch } from '../stores/file/file-watch.ts';
-import { disk } from '../stores/file/stable-read.ts';
+import { disk, type FileWatch, fileWatch } from '../files/file-watch.ts';
 import type { Given } from './command.ts';
 import { type ReadConfig, readConfig } from './config/read.ts';
 

@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { systemClock } from '../clock.ts';
-import { errorName, isError } from '../errors.ts';
+import { errorClass, isError } from '../errors.ts';
 import { within } from '../ports/within.ts';
 import type { PostgresClient } from '../stores/postgres/client.ts';
 import { isRedisBytesClient, type RedisBytesClient } from '../stores/redis/binary-client.ts';
@@ -273,7 +273,7 @@ function isClient(value: unknown): value is ClosableClient {
 
 /** Shows only the code of the failure: its message may contain the URL with the password. */
 function unreachable(member: string, error: unknown, remedy: string): CommandError {
-  const message = `${member} can't be opened (${codeOf(error) ?? errorName(error)}). ${remedy}`;
+  const message = `${member} can't be opened (${codeOf(error) ?? errorClass(error)}). ${remedy}`;
   return new CommandError(exitCodes.unreachable, message, error);
 }
 

@@ -3,7 +3,6 @@
  * library.
  */
 import type { Admin } from '../admin/admin.ts';
-import type { KeyBalance } from '../admin/balances.ts';
 import { given as stated } from '../admin/http/shapes.ts';
 import type { KeySummary } from '../admin/key-summary.ts';
 import type { AdminKeys, KeyListQuery } from '../admin/keys.ts';
@@ -14,7 +13,7 @@ import { randomIds } from '../random-ids.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
 import { type CountProgress, printJson, progress, table } from './output.ts';
 import { amountOf, dateOf } from './values.ts';
-import { actorOf, actorOption, withAdmin } from './with-admin.ts';
+import { type AdminNeeds, actorOf, actorOption, withAdmin } from './with-admin.ts';
 import { type OpenStores, refuseMemory } from './with-stores.ts';
 
 /** What a command about keys works with. */
@@ -23,14 +22,17 @@ interface Opened extends OpenStores {
   readonly actor: string;
 }
 
-interface KeyCommand extends Omit<Command, 'run'> {
-  /** It deletes stored replies too. */
-  readonly forgets?: boolean;
+interface KeyCommand extends Omit<Command, 'run'>, AdminNeeds {
   /** Reads the arguments, before anything is opened, and returns the task. */
   readonly task: (given: Given) => (opened: Opened) => Promise<void>;
 }
 
-function keyCommand({ task, forgets = false, ...command }: KeyCommand): Command {
+function keyCommand({
+  task,
+  needsQuota = false,
+  forgets = false,
+  ...command
+}: KeyCommand): Command {
   const run = (given: Given): Promise<number> => {
     const change = task(given);
     const open = async ({ keys }: Admin, opened: OpenStores): Promise<number> => {
@@ -38,7 +40,7 @@ function keyCommand({ task, forgets = false, ...command }: KeyCommand): Command 
       await change({ ...opened, keys, actor: actorOf(given) });
       return exitCodes.done;
     };
-    return withAdmin(given, open, { forgets });
+    return withAdmin(given, open, { needsQuota, forgets });
   };
   return { ...command, run };
 }
@@ -202,10 +204,13 @@ ${cacheNote}`,
   examples: ['npx tollgate keys limit ada 20'],
   task: (given) => {
     const [id, amount] = keyAndAmountIn(given);
-    const change = { limitNanos: amountOf(amount), ...stated({ subject: given.text('subject') }) };
+    const subject = given.text('subject');
+    const change = { limitNanos: amountOf(amount), ...stated({ subject }) };
     return async (opened) => {
       const key = await opened.keys.setLimit(opened.actor, id, change);
-      print(given, shownKey(key, opened), `${id} may spend ${amount}.`);
+      const added = changedBalance(key, subject)?.extraNanos ?? 0n;
+      const more = added === 0n ? '' : `, and ${formatMoney(added)} that was added for this period`;
+      print(given, shownKey(key, opened), `${id} may spend ${amount}${more}.`);
     };
   },
 });
@@ -221,6 +226,7 @@ const topUp = keyCommand({
   about: `Adds to the limit of the current period. Without --payment each call adds the money
 again.`,
   examples: ['npx tollgate keys top-up ada 20 --payment invoice-4711'],
+  needsQuota: true,
   task: (given) => {
     const [id, amount] = keyAndAmountIn(given);
     const amountNanos = amountOf(amount);
@@ -231,10 +237,9 @@ again.`,
       refuseMemory(opened.stores.choice.quota, 'Balances');
       const added = { id: payment, amountNanos, ...stated({ subject }) };
       const key = await opened.keys.topUp(opened.actor, id, added);
-      const changed = key.balances.find((one) =>
-        subject === undefined ? one.isMain : one.subject === subject,
-      );
-      const left = formatMoney(changed?.remainingNanos ?? 0n);
+      const changed = changedBalance(key, subject);
+      const left =
+        changed === undefined ? 'an unknown amount' : formatMoney(changed.remainingNanos);
       print(given, shownKey(key, opened), `${id} has ${left} left.`);
     };
   },
@@ -311,10 +316,13 @@ function keyAndAmountIn({ positionals: [id, amount] }: Given): readonly [string,
   return [id, amount];
 }
 
+/** The balance that a change applies to; undefined if the quota store failed. */
+function changedBalance({ balances }: KeySummary, subject: string | undefined) {
+  return balances?.find((one) => (subject === undefined ? one.isMain : one.subject === subject));
+}
+
 /** A key as the command shows it: balances in the memory of another process are left out. */
-type ShownKey = Omit<KeySummary, 'balances' | 'lastUsedMs'> & {
-  readonly balances: readonly KeyBalance[] | undefined;
-};
+type ShownKey = Omit<KeySummary, 'lastUsedMs'>;
 
 /** The part of a key that is known to this process. */
 function shownKey({ lastUsedMs: _, ...key }: KeySummary, { stores }: OpenStores): ShownKey {

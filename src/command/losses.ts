@@ -3,7 +3,7 @@
  * the configuration file) as further events of it, and counts what the process has lost, for its
  * exit code.
  */
-import { errorName } from '../errors.ts';
+import { errorClass } from '../errors.ts';
 import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
@@ -74,7 +74,7 @@ export function countLosses(log: Log): Losses {
 }
 
 function failedWrite(error: unknown, requestId: string | undefined): GatewayEvent {
-  return failedPort({ requestId, port: 'usage', operation: 'write' }, errorName(error), error);
+  return failedPort({ requestId, port: 'usage', operation: 'write' }, errorClass(error), error);
 }
 
 /** What an operator needs to bill the call by hand. */

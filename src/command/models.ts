@@ -2,15 +2,15 @@
 
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { credentialReader } from '../catalog/credentials.ts';
+import { modelsIn } from '../catalog/json-file-catalog.ts';
+import { modelsFrom } from '../catalog/model-json.ts';
+import type { CatalogTable } from '../catalog/published-catalog.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { items, parseJson } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
-import { modelsIn } from '../stores/file/catalog-text.ts';
-import { credentialReader } from '../stores/file/credentials.ts';
-import { modelsFrom } from '../stores/file/model-json.ts';
 import { postgresCatalogTable } from '../stores/postgres/catalog.ts';
-import type { CatalogTable } from '../stores/sql/published-catalog.ts';
 import { sqliteCatalogTable } from '../stores/sqlite/catalog.ts';
 import { thrownCode } from '../thrown.ts';
 import type { ReadConfig } from './config/read.ts';

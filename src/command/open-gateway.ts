@@ -2,13 +2,13 @@
 import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
 import { given as stated } from '../admin/http/shapes.ts';
+import { jsonFileCatalog } from '../catalog/json-file-catalog.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
 import type { Clock } from '../clock.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { Catalog, Model } from '../ports/catalog.ts';
-import { jsonFileCatalog } from '../stores/file/catalog.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
 import { postgresCatalog } from '../stores/postgres/catalog.ts';
 import { sqliteCatalog } from '../stores/sqlite/catalog.ts';
 import { failedKeyLimit } from './caller-address.ts';
@@ -55,6 +55,7 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
       onEvent: losses.onEvent,
       clock,
     });
+    await gateway.ready();
     return {
       gateway: losses.around(gateway),
       stores,

@@ -1,5 +1,5 @@
 /** What commands and the log of `serve` say about a failure of a store. */
-import { errorName, isConfigurationError, isError } from '../errors.ts';
+import { errorClass, errorName, isConfigurationError, isError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 
 /** Only messages of this package are shown: a driver's may quote what was sent. */
@@ -9,7 +9,7 @@ export function reasonOf(error: unknown): string {
     isStoreUnavailable(error) ||
     isStoreCorrupt(error) ||
     errorName(error) === 'CommandError';
-  if (!isOurs || !isError(error)) return errorName(error);
+  if (!isOurs || !isError(error)) return errorClass(error);
   return lacksTable(error.cause) ? missingTables : withCommand(error.message);
 }
 

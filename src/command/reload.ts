@@ -2,7 +2,7 @@
 
 import { isError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
-import type { FileWatch } from '../stores/file/file-watch.ts';
+import type { FileWatch } from '../files/file-watch.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import type { ConfigFile } from './config-file.ts';

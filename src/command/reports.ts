@@ -1,6 +1,7 @@
 /** `tollgate usage` and `tollgate usage refusals`: sums by key, model, day and the like. */
 import { csvLine } from '../admin/csv.ts';
 import { given as stated, usageGroupingOf, usageGroupings } from '../admin/http/shapes.ts';
+import { withKnownCost } from '../admin/usage.ts';
 import { errorCodes } from '../errors.ts';
 import { failureReasons } from '../failure-reasons.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
@@ -13,9 +14,11 @@ import { filterOf, filterOptions, type UsageLog, withUsage } from './usage.ts';
 
 type Pair<Grouping> = Grouping | readonly [Grouping, Grouping];
 type Span = ReturnType<typeof filterOf>;
-type Row<Member extends string> = Readonly<Record<Member, number | bigint>> & {
-  readonly names: readonly string[];
+type Value = number | bigint | undefined;
+type Sums<Member extends string> = {
+  readonly [Name in Member]: Name extends `${string}Nanos` ? bigint : number;
 };
+type Row<Member extends string> = Sums<Member> & { readonly names: readonly string[] };
 
 /** A command that prints sums, with the figures of its rows. */
 interface Report<Grouping extends string, Member extends string> extends Omit<Command, 'run'> {
@@ -26,8 +29,12 @@ interface Report<Grouping extends string, Member extends string> extends Omit<Co
   /** The grouping by default. */
   readonly by: Grouping;
   readonly groupingOf: (text: string) => Grouping | undefined;
-  /** A member of the rows, its names in CSV and in the table, and the sum of no rows. */
-  readonly figures: readonly (readonly [Member, csv: string, title: string, none: 0 | 0n])[];
+  /** The members of the rows, with their names in CSV and in the table if they are shown there. */
+  readonly figures: readonly (readonly [Member, csv?: string, title?: string])[];
+  /** The sums of no rows. */
+  readonly zero: Sums<Member>;
+  /** Makes the sums undefined that are not known; by default all are known. */
+  readonly known?: (sums: Sums<Member>) => Readonly<Record<Member, Value>>;
   /** Reads the options of this report alone, and returns how its rows are read. */
   readonly reader: (
     given: Given,
@@ -83,21 +90,24 @@ interface Found<Grouping extends string, Member extends string> {
 
 function print<Grouping extends string, Member extends string>(
   { around, json, has }: Given,
-  { figures, sortedBy }: Report<Grouping, Member>,
+  { figures, zero, known = (row) => row, sortedBy }: Report<Grouping, Member>,
   { by, rows, none }: Found<Grouping, Member>,
 ): void {
   const names: readonly string[] = [by].flat();
-  const totals = figures.map(([member, , , zero]) =>
-    rows.reduce<number | bigint>((sum, row) => plus(sum, row[member]), zero),
-  );
+  const sumOf = (member: Member): number | bigint =>
+    rows.reduce<number | bigint>((sum, row) => plus(sum, row[member]), zero[member]);
+  const sums = Object.fromEntries(figures.map(([member]) => [member, sumOf(member)]));
+  const total: Sums<Member> = { ...zero, ...sums };
   if (json) {
-    const sums = Object.fromEntries(figures.map(([member], at) => [member, totals[at]]));
-    return printJson(around, { by, data: rows, total: sums });
+    return printJson(around, { by, data: rows.map((row) => known(row)), total: known(total) });
   }
-  const valuesOf = (row: Row<Member>): readonly (number | bigint)[] =>
-    figures.map(([member]) => row[member]);
+  const columns = figures.filter(([, name]) => name !== undefined);
+  const valuesOf = (row: Sums<Member>): readonly Value[] => {
+    const values = known(row);
+    return columns.map(([member]) => values[member]);
+  };
   if (has('csv')) {
-    around.out(csvLine([...names, ...figures.map(([, column]) => column)]));
+    around.out(csvLine([...names, ...columns.map(([, name]) => name)]));
     for (const row of rows) around.out(csvLine([...row.names, ...valuesOf(row).map(shown)]));
     return;
   }
@@ -106,15 +116,13 @@ function print<Grouping extends string, Member extends string>(
     ? rows.toSorted((one, other) => Number(plus(other[sortedBy], -one[sortedBy])))
     : rows;
   const lines = sorted.map((row) => ({ names: row.names, values: valuesOf(row) }));
-  const total = { names: ['total', ...names.slice(1).map(() => '')], values: totals };
-  if (rows.length > 1) lines.push(total);
-  const columns = figures.map((_, at) =>
-    aligned(lines.map(({ values }) => shown(values[at] ?? 0))),
-  );
+  const padding = names.slice(1).map(() => '');
+  if (rows.length > 1) lines.push({ names: ['total', ...padding], values: valuesOf(total) });
+  const cells = columns.map((_, at) => aligned(lines.map(({ values }) => shown(values[at]))));
   around.out(
     table(
-      [...names.map((name) => name.toUpperCase()), ...figures.map(([, , title]) => ` ${title}`)],
-      lines.map((line, at) => [...line.names, ...columns.map((column) => column[at] ?? '')]),
+      [...names.map((name) => name.toUpperCase()), ...columns.map(([, , title]) => ` ${title}`)],
+      lines.map((line, at) => [...line.names, ...cells.map((column) => column[at] ?? '')]),
       none,
     ),
   );
@@ -124,16 +132,16 @@ function plus(one: number | bigint, other: number | bigint): number | bigint {
   return typeof one === 'bigint' ? one + BigInt(other) : one + Number(other);
 }
 
-function shown(value: number | bigint): number | string {
+function shown(value: Value): number | string | undefined {
   return typeof value === 'bigint' ? formatMoney(value) : value;
 }
 
-/** Gives the amounts of a column the same number of decimals. */
-function aligned(values: readonly (number | string)[]): readonly string[] {
-  const parts = values.map((value) => String(value).split('.'));
+/** Gives the amounts of a column the same number of decimals; one that is not known is `-`. */
+function aligned(values: readonly (number | string | undefined)[]): readonly string[] {
+  const parts = values.map((value) => String(value ?? '-').split('.'));
   const decimals = Math.max(0, ...parts.map(([, fraction = '']) => fraction.length));
   return parts.map(([whole = '', fraction = '']) =>
-    decimals === 0 ? whole : `${whole}.${fraction.padEnd(decimals, '0')}`,
+    decimals === 0 || whole === '-' ? whole : `${whole}.${fraction.padEnd(decimals, '0')}`,
   );
 }
 
@@ -159,15 +167,21 @@ unit; --json has them in nanos (1e-9), which is exact for every program.`,
     'npx tollgate usage --by day --csv > november.csv',
   ],
   figures: [
-    ['calls', 'calls', 'CALLS', 0],
-    ['inputTokens', 'input_tokens', 'INPUT', 0],
-    ['cachedInputTokens', 'cached_input_tokens', 'CACHED', 0],
-    ['outputTokens', 'output_tokens', 'OUTPUT', 0],
-    ['reasoningTokens', 'reasoning_tokens', 'REASONING', 0],
-    ['images', 'images', 'IMAGES', 0],
-    ['chargeNanos', 'charge', 'CHARGE', 0n],
-    ['costNanos', 'cost', 'COST', 0n],
+    ['calls', 'calls', 'CALLS'],
+    ['inputTokens', 'input_tokens', 'INPUT'],
+    ['cachedInputTokens', 'cached_input_tokens', 'CACHED'],
+    ['outputTokens', 'output_tokens', 'OUTPUT'],
+    ['reasoningTokens', 'reasoning_tokens', 'REASONING'],
+    ['images', 'images', 'IMAGES'],
+    ['chargeNanos', 'charge', 'CHARGE'],
+    ['costNanos', 'cost', 'COST'],
+    ['marginNanos'],
   ],
+  zero: {
+    ...{ calls: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+    ...{ images: 0, chargeNanos: 0n, costNanos: 0n, marginNanos: 0n },
+  },
+  known: withKnownCost,
   reader: (_, span) => (log, by) => log.usageReport({ ...span, by }),
   // The most expensive first, as an operator looks for.
   sortedBy: 'chargeNanos',
@@ -197,7 +211,8 @@ thousand combinations in a minute, key, group and model are (other).`,
     'npx tollgate usage refusals --by code --then reason --key key_ada',
     'npx tollgate usage refusals --by day --then model --csv > refusals.csv',
   ],
-  figures: [['refusals', 'refusals', 'REFUSALS', 0]],
+  figures: [['refusals', 'refusals', 'REFUSALS']],
+  zero: { refusals: 0 },
   reader: (given, span) => {
     const filter = stated({
       protocol: oneOf(given, 'protocol', protocolNames),

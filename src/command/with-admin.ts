@@ -2,8 +2,12 @@
 import { dirname } from 'node:path';
 import { type Admin, createAdmin } from '../admin/admin.ts';
 import type { AdminCatalog } from '../admin/deps.ts';
+import { staticCatalog } from '../catalog/static-catalog.ts';
+import { isError } from '../errors.ts';
 import { createGateway } from '../gateway.ts';
-import { staticCatalog } from '../stores/memory/catalog.ts';
+import { StoreUnavailable } from '../ports/call-options.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
 import { auditTo } from './audit.ts';
 import type { Given, Option } from './command.ts';
 import { jsonLog } from './log.ts';
@@ -21,22 +25,30 @@ export function actorOf({ text, around }: Given): string {
   return text('actor') ?? around.user;
 }
 
-const keyStores: readonly Need[] = ['keys', 'quota'];
 const storesOfReplies: readonly Need[] = ['results', 'responseIndex', 'items'];
 
+/** What a command needs beside the keys. */
+export interface AdminNeeds {
+  /** The task reads or changes balances. Others also run while the quota store is down. */
+  readonly needsQuota?: boolean;
+  /** The task deletes stored replies. */
+  readonly forgets?: boolean;
+}
+
 /**
- * Runs a task with the admin library for keys and balances; with `forgets` also for stored replies.
- * Its gateway serves no call: the library needs one to end holds and to switch channels.
+ * Runs a task with the admin library for keys and balances. Its gateway serves no call: the library
+ * needs one to end holds and to switch channels.
  */
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
-  { forgets = false }: { readonly forgets?: boolean } = {},
+  { needsQuota = false, forgets = false }: AdminNeeds = {},
 ): Promise<number> {
-  const needs: readonly Need[] = forgets ? [...keyStores, ...storesOfReplies] : keyStores;
-  return withStores(given, needs, async (open) => {
+  const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
+  const run = async (open: OpenStores): Promise<number> => {
     const { clock, err } = given.around;
-    const { keyTable: keys, quota } = open.stores;
+    const { keyTable: keys } = open.stores;
+    const quota = openQuota(open, err);
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
     // The command itself reports failures, so the events are not needed.
     const onEvent = (): void => {};
@@ -50,7 +62,21 @@ export function withAdmin(
       admin.close();
       await gateway.close();
     }
-  });
+  };
+  return needsQuota
+    ? withStores(given, [...needs, 'quota'], run)
+    : withStores(given, needs, run, ['quota']);
+}
+
+/** A quota store that is down must not keep an operator from disabling a key. */
+function openQuota({ stores, failures }: OpenStores, err: (text: string) => void): QuotaStore {
+  const { quota } = stores.choice;
+  const failure = quota === 'memory' ? undefined : failures.get(quota);
+  if (failure === undefined) return stores.quota;
+  err(`${isError(failure) ? `${failure.message} ` : ''}Balances are unknown.\n`);
+  const fail = (): Promise<never> =>
+    Promise.reject(new StoreUnavailable('The quota store is down.', { outcome: 'not_done' }));
+  return { ...memoryQuotaStore(), read: fail, adjust: fail };
 }
 
 /** Keys can also be changed while the catalog can't be read; then nothing is said about groups. */

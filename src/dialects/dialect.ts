@@ -57,6 +57,12 @@ export interface Dialect {
   readFailure(status: number, body: Uint8Array): FailureReport;
   /** Reads an error inside a 2xx reply; undefined if there is none. */
   inBandFailure(reply: JsonValue): FailureReport | undefined;
+  /** Loads what only translations need. */
+  codecs(): Promise<DialectCodecs>;
+}
+
+/** What only translations need of a dialect. It is loaded when the first call is translated. */
+export interface DialectCodecs {
   /** Translates content for callers of other dialects. */
   readonly content: ContentClientCodec;
   /** Translates image calls; undefined if the provider has none or they are relayed. */

@@ -60,10 +60,21 @@ export function countsIn(usage: JsonValue | undefined, rows: UsageRows): UsageCo
   };
   addMembers(reading, usage, rows, '');
   counts.places = reading.places;
+  if (contradictsParts(counts)) reading.isInconsistent = true;
   if (reading.isInconsistent || reading.unknown !== undefined || reading.costNanos !== undefined) {
     counts.remarks = remarksOf(reading, usage);
   }
   return counts;
+}
+
+/** Whether the prompt or the writes of one object are not the sum of their parts. */
+function contradictsParts(counts: UsageCounts): boolean {
+  const { input = 0, uncached = 0, cached = 0, written = 0, written5m = 0, written1h = 0 } = counts;
+  const writes = written5m + written1h;
+  return (
+    (input > 0 && uncached > 0 && uncached + cached !== input) ||
+    (written > 0 && writes > 0 && written !== writes)
+  );
 }
 
 function remarksOf(reading: Reading, usage: JsonObject): UsageRemarks {

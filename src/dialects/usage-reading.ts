@@ -61,16 +61,6 @@ function statedInput({ input, uncached, cached = 0, toolPrompt }: UsageCounts): 
   return input ?? (toolPrompt === undefined ? undefined : 0);
 }
 
-/** Whether the prompt or the writes of one object are not the sum of their parts. */
-function contradictsParts(last: UsageCounts): boolean {
-  const { input = 0, uncached = 0, cached = 0, written = 0, written5m = 0, written1h = 0 } = last;
-  const writes = written5m + written1h;
-  return (
-    (input > 0 && uncached > 0 && uncached + cached !== input) ||
-    (written > 0 && writes > 0 && written !== writes)
-  );
-}
-
 /** The tokens written to a cache: of the total and the sum of its parts, the larger. */
 export function writtenIn({ written, written5m, written1h }: UsageCounts): number | undefined {
   if (written5m === undefined && written1h === undefined) return written;
@@ -125,22 +115,20 @@ export function replyUsageOf(
   const { cached, searches, remarks } = counts;
   const input = Math.max(sums.input, cached ?? 0);
   const reasoning = sums.reasoning ?? 0;
-  // A total is a second witness of the output.
-  const output = counts.total === undefined ? Math.max(sums.output, reasoning) : sums.output;
+  const output = Math.max(sums.output, reasoning);
   const { inside, isAbove } = partsInside(counts, input, output);
   const isOff =
     sums.isOff ||
     isAbove ||
     (counts.output !== undefined && reasoning > sums.output) ||
-    (ownInput !== undefined && (cached ?? 0) > sums.input) ||
-    contradictsParts(last);
+    (ownInput !== undefined && (cached ?? 0) > sums.input);
   return {
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
     cacheWriteTokens: inside.written,
     cacheWrite1hTokens: inside.written1h || undefined,
-    reasoningTokens: reasoning > output ? output : sums.reasoning,
+    reasoningTokens: sums.reasoning,
     audioInputTokens: inside.audioInput,
     imageInputTokens: inside.imageInput,
     videoInputTokens: inside.videoInput,

@@ -9,10 +9,14 @@ export interface PortFailure {
   readonly requestId: string | undefined;
   readonly port: PortName;
   readonly operation: string;
+  /**
+   * The name of what was thrown, if it is one of this package, JavaScript or Node, and else
+   * `Error`; `circuit_open`; or the sentences of a store's self-test that failed.
+   */
   readonly reason: string;
   /**
-   * With the reason `StoreCorrupt`: the member of a key's or a model's record that is wrong, such
-   * as `quota[0].limitNanos`, which must be a bigint.
+   * With the reason `StoreCorrupt`: the member that is wrong in the record of a key or a model, or
+   * in the answer of a guard, such as `quota[0].limitNanos`, which must be a bigint.
    */
   readonly member?: string;
   /** What that member must be, as the end of a sentence, and what to do. Never its value. */

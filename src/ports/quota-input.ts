@@ -6,6 +6,7 @@
 
 import type { Nanos } from '../money.ts';
 import { maxNanos } from '../money.ts';
+import type { QuotaSubject } from './key-store.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -56,6 +57,18 @@ export function isName(text: string): boolean {
 /** True if a text may name a period: `''`, `2026-11` or `2026-11-20`. */
 export function isPeriod(text: string): boolean {
   return text === '' || (typeof text === 'string' && periodSyntax.test(text));
+}
+
+/** The name of the current period in UTC: `2026-11-20`, `2026-11`, or empty for `total`. */
+export function periodName(period: QuotaSubject['period'], nowMs: number): string {
+  switch (period) {
+    case 'total':
+      return '';
+    case 'month':
+      return new Date(nowMs).toISOString().slice(0, 7);
+    case 'day':
+      return new Date(nowMs).toISOString().slice(0, 10);
+  }
 }
 
 /** True if a value is an amount: a bigint from 0 to 2^53 − 1. */

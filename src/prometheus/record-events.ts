@@ -1,4 +1,5 @@
 /** Counts events into the counters and histograms of one gateway. */
+import { isErrorClass } from '../errors.ts';
 import type { EventListener, GatewayEvent } from '../events.ts';
 import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
@@ -39,7 +40,6 @@ interface Bounds {
   readonly model: BoundValue;
   readonly channel: BoundValue;
   readonly portOperation: BoundValue;
-  readonly portReason: BoundValue;
 }
 
 /** The sums, and how events change them. */
@@ -74,7 +74,6 @@ export function countEvents(maxLabelValues: number): EventCounts {
     model: boundedValues(maxLabelValues),
     channel: boundedValues(maxLabelValues),
     portOperation: boundedValues(maxLabelValues),
-    portReason: boundedValues(maxLabelValues),
   };
   const recorder: Recorder = {
     bounds,
@@ -181,10 +180,8 @@ function recordTrouble({ add, set, bounds }: Recorder, event: GatewayEvent): voi
     case 'quota_low':
       return add('quota_warnings_total', 1, String(event.percent));
     case 'port_failed': {
-      // The reason is the name of the host's error, so it is bounded too.
       const operation = bounds.portOperation(event.operation);
-      const reason = bounds.portReason(event.reason);
-      return add('port_failures_total', 1, event.port, operation, reason);
+      return add('port_failures_total', 1, event.port, operation, portReason(event.reason));
     }
     case 'internal_error':
       return add('internal_errors_total', 1);
@@ -196,6 +193,11 @@ function recordTrouble({ add, set, bounds }: Recorder, event: GatewayEvent): voi
       return set('config_stale', event.type === 'config_refused' ? 1 : 0);
     default:
   }
+}
+
+/** A self-test that failed has sentences as its reason, which are no values of a label. */
+function portReason(reason: string): string {
+  return reason === 'circuit_open' || isErrorClass(reason) ? reason : 'not_set_up';
 }
 
 function recordCall({ add, addNanos, observe, bounds }: Recorder, record: UsageRecord): void {

@@ -161,17 +161,8 @@ export interface Protocol {
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
-  /**
-   * The caller's side of translations; undefined for operations that the protocol does not have.
-   */
-  readonly codecs: {
-    readonly content: ContentServerCodec | undefined;
-    /** Reads an image request. */
-    readonly images: ((body: JsonObject) => ImageRequest) | undefined;
-    readonly embeddings: EmbeddingServerCodec | undefined;
-    /** Writes a token count, and names its member for the note that marks an estimate. */
-    readonly countTokens: TokenCountCodec | undefined;
-  };
+  /** Loads the caller's side of translations. */
+  codecs(): Promise<ProtocolCodecs>;
   /** Counts the images in a reply; undefined if the reply reports their number. */
   readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
   /**
@@ -179,6 +170,16 @@ export interface Protocol {
    * none. `isFirst`: nothing of the reply has been sent yet.
    */
   keepAlive(framing: Framing, isFirst: boolean): string | undefined;
+}
+
+/** The caller's side of translations. What the protocol does not have is absent. */
+export interface ProtocolCodecs {
+  readonly content?: ContentServerCodec;
+  /** Reads an image request. */
+  readonly images?: (body: JsonObject) => ImageRequest;
+  readonly embeddings?: EmbeddingServerCodec;
+  /** Writes a token count, and names its member for the note that marks an estimate. */
+  readonly countTokens?: TokenCountCodec;
 }
 
 /** The reply to a request for a token count. */

@@ -18,6 +18,7 @@ import { readableError } from './refuse.ts';
 import { reportRefusal } from './request-events.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
 import type { Serve } from './serve.ts';
+import { secretsOf } from './shown-error.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
 /** The parts of a gateway that answer. Settings are read at each request: they may change. */
@@ -55,6 +56,7 @@ export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 're
         request,
         emit: deps.forRequest(),
         progress: newProgress(),
+        secrets: () => secretsOf(request, context.vary),
         responseContext: context,
       };
       reportRefusal(received, error, { route, status, refusals });
@@ -72,7 +74,8 @@ async function handle(
   const settings = deps.settings();
   const context = responseContextFor(request, settings, deps.vary());
   const emit = deps.forRequest();
-  const progress = newProgress();
+  const secrets = (): readonly string[] => secretsOf(request, context.vary);
+  const known = { request, responseContext: context, secrets, emit, progress: newProgress() };
   let caller: Caller = openaiCaller;
   let route: Route | undefined;
   let isBoughtOnce = false;
@@ -81,15 +84,15 @@ async function handle(
     caller = route.caller;
     context.requestIdHeader = caller.requestIdHeader;
     isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-    const ports = portCalls(context.requestId, settings, emit, breakers, times);
-    const received = { request, responseContext: context, settings, ports, emit, progress };
+    const user = { requestId: context.requestId, secrets };
+    const ports = portCalls(user, settings, emit, breakers, times);
+    const received = { ...known, settings, ports };
     return finish(await serve(received, route));
   } catch (error) {
     const readable = readableError(error, context.requestId, emit);
     const response = errorResponse(context, readable, caller, isBoughtOnce);
     const { status } = response;
-    const received = { request, emit, progress, responseContext: context };
-    reportRefusal(received, readable, { route, status, refusals });
+    reportRefusal(known, readable, { route, status, refusals });
     return finish(response);
   }
 }

@@ -37,12 +37,8 @@ export async function authenticate(
   const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
   const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
   if (!isPossible) throw invalidKey('key_malformed', secret, received, caller);
-  const key = await ports.ask(
-    'keys',
-    'find',
-    records.isKeyOrMissing,
-    ({ timeoutMs }) => settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
-    secret,
+  const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
+    settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
   );
   const usable = usableKey(key, received);
   if (typeof usable === 'string') throw invalidKey(usable, secret, received, caller);
@@ -61,12 +57,8 @@ async function keyOfSession(
     throw noKey(caller, settings);
   }
   if (!mayUseSession(request, sessions)) throw foreignSession();
-  const key = await ports.ask(
-    'sessions',
-    'find',
-    records.isKeyOrMissing,
-    (options) => sessions.find(keyRequestOf(request), options),
-    String(request.headers.cookie ?? ''),
+  const key = await ports.ask('sessions', 'find', records.isKeyOrMissing, (options) =>
+    sessions.find(keyRequestOf(request), options),
   );
   const usable = usableKey(key, received);
   if (typeof usable === 'string')

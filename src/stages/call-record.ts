@@ -26,6 +26,8 @@ export interface Received {
   readonly responseContext: ResponseContext;
   /** The gateway's options at the time of the request. */
   readonly settings: Settings;
+  /** The keys and cookies that were sent, which no event may have. Read after a failure only. */
+  readonly secrets: () => readonly string[];
   /** Calls the host's ports on behalf of this request. */
   readonly ports: PortCalls;
   /** Emits the events of this request. */

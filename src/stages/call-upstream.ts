@@ -18,7 +18,8 @@ import { type CallCredentials, servingAccount } from './credential.ts';
 import { type CallFailure, type ErrorRedaction, isPaidRefusal } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
-import { type Prepared, type PrepareForChannel, preparer } from './prepare.ts';
+import { type PrepareForChannel, preparer } from './prepare.ts';
+import type { Prepared } from './prepared-call.ts';
 import {
   reportIfObserved,
   tryChannel,
@@ -59,7 +60,7 @@ async function tryChannels(
   const { admitted } = held;
   const { call, plan, received, references } = admitted;
   const { clock } = received.settings;
-  const { prepare, readAhead } = preparer(admitted, upstreams.reportRepair);
+  const { prepare, readAhead } = preparer(admitted, upstreams);
   const chooseNext = references === undefined ? choose : chooseByReferences;
   const passed: string[] = [];
   const failures: CallFailure[] = [];
@@ -75,7 +76,7 @@ async function tryChannels(
     const { channel } = choice;
     const channelPlan = plan.channel(channel);
     const { dialect, upstreamModel } = channelPlan;
-    const reading = dialect && readAhead?.(channel, dialect, upstreamModel);
+    const reading = dialect && readAhead(channel, dialect, upstreamModel);
     if (reading !== undefined) {
       await reading;
       // Chosen again, because the health of channels may have changed meanwhile.

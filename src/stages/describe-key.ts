@@ -2,14 +2,14 @@
 import type { JsonObject } from '../json.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 import type { QuotaSubject } from '../ports/key-store.ts';
-import { defaultPartition } from '../ports/quota-input.ts';
+import { defaultPartition, periodName } from '../ports/quota-input.ts';
 import type { QuotaState } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import type { Authenticated } from './call-record.ts';
 import { limit } from './limit.ts';
 import { isQuotaStateOrMissing } from './port-answers.ts';
-import { periodName, visibleSubjects } from './reserve.ts';
+import { visibleSubjects } from './reserve.ts';
 
 /** One subject that the key's owner may see, in its current period. */
 interface Balance {

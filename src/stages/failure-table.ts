@@ -75,9 +75,17 @@ const forbidden: FailureRow = {
   retry: 'elsewhere',
   mayHaveRun: false,
   health: 'forbidden',
+  persistentMessage:
+    'The upstream refused this call. ' +
+    'Use another model, or ask whoever runs the gateway to check the account.',
 };
+/** What the upstream says of the account lasts until the host changes something. */
+const accountRefusedMessage =
+  'The upstream refused the account that this call would use. ' +
+  'Use another model, or ask whoever runs the gateway to check the account.';
 const accountForbidden: FailureRow = {
   ...forbidden,
+  persistentMessage: accountRefusedMessage,
   health: { cooldownScope: 'account', forMs: 600_000, isLastResort: false },
 };
 /** Not 502, which clients send again for a minute and more. */
@@ -96,16 +104,18 @@ const credentialRefused: FailureRow = {
   ...forbidden,
   reason: 'upstream_auth_error',
   health: 'refused',
-  persistentMessage:
-    'The upstream refused the account that this call would use. ' +
-    'Use another model, or ask whoever runs the gateway to check the account.',
+  persistentMessage: accountRefusedMessage,
 };
 /**
  * The operator's account has no money or quota left. It cools down for an hour, whatever wait the
  * upstream states.
  */
 const exhausted = { cooldownScope: 'account', forMs: 3_600_000, isLastResort: false } as const;
-const paymentRequired: FailureRow = { ...forbidden, reason: 'upstream_unpaid', health: exhausted };
+const paymentRequired: FailureRow = {
+  ...accountForbidden,
+  reason: 'upstream_unpaid',
+  health: exhausted,
+};
 const limited: FailureRow = {
   code: 'upstream_rate_limited',
   reason: 'upstream_rate_limited',

@@ -32,6 +32,7 @@ import { reportingSplitIndex } from './split-index.ts';
 import { type GatewayStatus, statusOf } from './status.ts';
 import { type StoreBreakers, storeBreakers } from './store-breaker.ts';
 import { storeMaintenance } from './store-maintenance.ts';
+import { type Translations, translations } from './translations.ts';
 
 /** The state of a gateway that its parts read. */
 export interface GatewayState {
@@ -55,6 +56,7 @@ export interface GatewayParts {
   readonly subscribe: EventEmitter['subscribe'];
   readonly status: () => GatewayStatus;
   readonly stopTimer: () => void;
+  readonly translations: Translations;
 }
 
 /** The parts that are also needed to create what the calls share. */
@@ -90,6 +92,7 @@ export function gatewayParts(
     outbox: outbox(clock),
     refusals: refusalRecorder(settings, ports, emit),
     upstream: client ?? undiciClient({ connections: maxConnections }),
+    translations: translations((error) => reportBug(error, undefined, emit)),
     times,
     emit,
     forRequest,
@@ -116,7 +119,7 @@ function backgroundPorts(
 ): PortCalls {
   return {
     ask: (port, operation, isAnswer, request) =>
-      portCalls(undefined, settings(), emit, undefined, times).ask(
+      portCalls({ requestId: undefined }, settings(), emit, undefined, times).ask(
         port,
         operation,
         isAnswer,
@@ -130,7 +133,7 @@ type CallParts = BaseParts & Pick<Shared, 'settle'> & Pick<Intake, 'bodies'>;
 
 function sharedByCalls(
   { dialects, routes }: PartTables,
-  { upstream, health, calls, outbox: deliveries, emit, times, bodies, settle }: CallParts,
+  { upstream, health, calls, outbox: deliveries, emit, times, bodies, settle, ...parts }: CallParts,
   { settings, isClosed }: GatewayState,
 ): Shared {
   const { clock } = settings();
@@ -144,13 +147,14 @@ function sharedByCalls(
       endOfReplyTurn: loopTurn(),
       emit,
       reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),
+      translations: parts.translations,
     },
     intake: {
       calls,
       bodies,
       failedKeys: failedKeys(clock),
       // A separate batch from that of replies: they run different code, and mixing them costs time
-      // (docs/performance.md).
+      // (docs/internals/performance.md).
       endOfRequestTurn: loopTurn(),
       isClosed,
     },

@@ -11,7 +11,7 @@ import type { Guard, GuardDecision, GuardedCall } from '../ports/guard.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Read } from './call-record.ts';
 import { textsOf } from './guard-texts.ts';
-import { isMissing, isRecord } from './port-answers.ts';
+import { type AnswerCheck, isMissing, isRecord, type WrongMember } from './port-answers.ts';
 import { portCalls } from './port-calls.ts';
 
 /** A guard may ask a moderation model, so it gets more time than a store. */
@@ -53,7 +53,8 @@ async function decisionOf(
 ): Promise<GuardDecision | undefined> {
   const { settings, responseContext } = received;
   const deadline = { clock: settings.clock, storeTimeoutMs: guardTimeoutMs };
-  const ports = portCalls(responseContext.requestId, deadline, emit);
+  const { requestId } = responseContext;
+  const ports = portCalls({ requestId, secrets: received.secrets }, deadline, emit);
   const body = lazyBody(call);
   const { protocol, operation } = call;
   let texts: readonly string[] | undefined;
@@ -83,27 +84,44 @@ async function decisionOf(
   return answer.decision ?? undefined;
 }
 
-function isAnswer(answer: unknown): boolean {
-  return isRecord(answer) && ('fault' in answer || isDecision(answer.decision));
-}
+const isAnswer: AnswerCheck = Object.assign(
+  (answer: unknown) =>
+    isRecord(answer) && ('fault' in answer || wrongInDecision(answer.decision) === undefined),
+  {
+    wrongMember: (answer: unknown) => {
+      const wrong = isRecord(answer) ? wrongInDecision(answer.decision) : undefined;
+      return wrong === noDecision ? undefined : wrong;
+    },
+  },
+);
+
+/** The answer is no object in which a member could be wrong. */
+const noDecision: WrongMember = { member: '', problem: '' };
 
 /**
  * Any text in `refuse` refuses, even an empty or too long one, and whatever else the decision
  * contains: a refusal must not become a failure, which `onFailure: 'pass'` would ignore. A decision
  * that does not refuse has no unknown members, because `{ refused: true }` must not let a call run.
  */
-function isDecision(decision: unknown): boolean {
-  if (isMissing(decision)) return true;
-  if (!isRecord(decision)) return false;
+function wrongInDecision(decision: unknown): WrongMember | undefined {
+  if (isMissing(decision)) return undefined;
+  if (!isRecord(decision)) return noDecision;
   const { refuse, metadata } = decision;
-  if (typeof refuse === 'string') return true;
-  return (
-    isPlainObject(decision) &&
-    Reflect.ownKeys(decision).every((name) => name === 'refuse' || name === 'metadata') &&
-    refuse === undefined &&
-    (metadata === undefined || isLabels(metadata))
-  );
+  if (typeof refuse === 'string') return undefined;
+  if (!isPlainObject(decision)) return noDecision;
+  const unknown = Reflect.ownKeys(decision).find((name) => !decisionMembers.has(name));
+  if (unknown !== undefined) {
+    const member = memberSyntax.test(String(unknown)) ? String(unknown) : 'a member';
+    return { member, problem: 'is unknown: a decision has `refuse` or `metadata`.' };
+  }
+  if (refuse !== undefined) return { member: 'refuse', problem: 'must be text.' };
+  const problem = metadata === undefined ? undefined : labelProblem(metadata);
+  return problem === undefined ? undefined : { member: 'metadata', problem };
 }
+
+const decisionMembers: ReadonlySet<PropertyKey> = new Set(['refuse', 'metadata']);
+/** Other names may be texts of the caller. */
+const memberSyntax = /^[A-Za-z]\w{0,31}$/;
 
 /**
  * Whether it is a plain object, of any realm. An instance of a class, such as a Map, has no own
@@ -114,16 +132,18 @@ function isPlainObject(value: object): boolean {
   return !isRecord(prototype) || Object.getPrototypeOf(prototype) === null;
 }
 
-function isLabels(metadata: unknown): boolean {
-  if (!isRecord(metadata) || !isPlainObject(metadata)) return false;
+/** What is wrong with labels, without their texts, which may be the caller's. */
+function labelProblem(metadata: unknown): string | undefined {
+  if (!isRecord(metadata) || !isPlainObject(metadata)) return 'must be an object of texts.';
   const labels = Object.entries(metadata);
-  return (
-    labels.length <= maxLabels &&
-    labels.every(
-      ([name, value]) =>
-        name.length <= maxLabelName && typeof value === 'string' && value.length <= maxLabelValue,
-    )
+  if (labels.length > maxLabels) return `must have at most ${maxLabels} labels.`;
+  if (labels.some(([name]) => name.length > maxLabelName)) {
+    return `must have names of at most ${maxLabelName} characters.`;
+  }
+  const areTexts = labels.every(
+    ([, value]) => typeof value === 'string' && value.length <= maxLabelValue,
   );
+  return areTexts ? undefined : `must have texts of at most ${maxLabelValue} characters as values.`;
 }
 
 function refusal(refuse: string): GatewayError {

@@ -87,7 +87,8 @@ async function claimOrWait(
   const { received, running } = admitted;
   const { settings, responseContext } = received;
   const resultSettings = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
-  const resultPorts = portCalls(responseContext.requestId, resultSettings, emit, undefined, times);
+  const user = { requestId: responseContext.requestId, secrets: received.secrets };
+  const resultPorts = portCalls(user, resultSettings, emit, undefined, times);
   const id = `${repeatable.name}.${repeatable.fingerprint}`;
   for (;;) {
     const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;

@@ -27,12 +27,9 @@ export async function listModels(
     const model = await visibleModel(route.modelId, route, caller, lookup);
     return lists.one(model);
   }
-  const found = await Promise.all(
-    route.protocols.map((protocol) =>
-      ports.ask('catalog', 'list', lookup.records.isModelList, () =>
-        settings.catalog.list(key.group, protocol),
-      ),
-    ),
+  // Asked for together, so that a catalog that fails is reported once.
+  const found = await ports.ask('catalog', 'list', lookup.records.areModelLists, () =>
+    Promise.all(route.protocols.map((protocol) => settings.catalog.list(key.group, protocol))),
   );
   const served = found.flat().filter(takesCalls);
   const models = [...new Map(served.map((model) => [model.id, model])).values()];

@@ -4,7 +4,7 @@
  * mistake of the caller.
  */
 import type { Clock } from '../clock.ts';
-import { errorName, GatewayError } from '../errors.ts';
+import { errorClass, GatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import {
   type CallOptions,
@@ -18,7 +18,7 @@ import { within } from '../ports/within.ts';
 import { failedPort } from '../thrown.ts';
 import type { AnswerCheck, WrongMember } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';
-import { safeError, secretsIn } from './shown-error.ts';
+import { safeError } from './shown-error.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
 /** The options of a port call. */
@@ -29,8 +29,6 @@ export interface PortCalls {
   /**
    * Returns the port's answer. The port is called synchronously, in this turn of the event loop.
    *
-   * `credentials` is what the port is asked about, if that is a secret: an error may quote it.
-   *
    * @throws GatewayError `store_unavailable` if the port throws, takes too long, gives an answer
    *   that `isAnswer` rejects, or is not called because its circuit is open
    */
@@ -39,20 +37,27 @@ export interface PortCalls {
     operation: string,
     isAnswer: AnswerCheck,
     request: (options: PortDeadline) => MaybePromise<T>,
-    credentials?: string,
   ): Promise<T>;
 }
 
-/** Makes the port calls of a request. `requestId` is undefined for background work. */
+/** The request on whose behalf ports are called. */
+export interface PortUser {
+  /** Undefined for background work. */
+  readonly requestId: string | undefined;
+  /** What its errors may not quote. */
+  readonly secrets?: () => readonly string[];
+}
+
+/** Makes the port calls of a request. */
 export function portCalls(
-  requestId: string | undefined,
+  { requestId, secrets = noSecrets }: PortUser,
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
   emit: EventListener,
   breakers?: StoreBreakers,
   times?: PortTimer,
 ): PortCalls {
   return {
-    ask: async (port, operation, isAnswer, request, credentials) => {
+    ask: async (port, operation, isAnswer, request) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.byOperation.get(operation);
       if (breaker?.admits() === false) {
@@ -76,13 +81,15 @@ export function portCalls(
       } catch (error) {
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
         // A wrong answer was not thrown by the port.
-        const thrown = wrong === undefined ? safeError(error, secretsIn(credentials)) : undefined;
-        emit(failedPort({ requestId, port, operation, ...wrong }, errorName(error), thrown));
+        const thrown = wrong === undefined ? safeError(error, secrets()) : undefined;
+        emit(failedPort({ requestId, port, operation, ...wrong }, errorClass(error), thrown));
         throw unavailable(port, error);
       }
     },
   };
 }
+
+const noSecrets = (): readonly string[] => [];
 
 interface TimedCall {
   readonly port: PortName;

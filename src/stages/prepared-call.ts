@@ -15,6 +15,9 @@ import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 
+/** Either a prepared call to send, or a reply that needs no upstream. */
+export type Prepared = PreparedCall | WholeReply;
+
 /** A call prepared for one channel: one request, or a series that makes one reply. */
 export type PreparedCall = PreparedRequest | PreparedSeries;
 

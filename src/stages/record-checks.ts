@@ -5,14 +5,13 @@
  * channel.
  */
 import type { z } from 'zod';
+import { embeddingProblem, outputPriceProblem } from '../catalog/model-problems.ts';
+import { modelRemedyOf, modelSchema } from '../catalog/model-schema.ts';
 import type { Model } from '../ports/catalog.ts';
-import { embeddingProblem } from '../ports/embedding-models.ts';
 import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../ports/key-schema.ts';
 import { isName, isNanos, isPrintableId, maxLines } from '../ports/quota-input.ts';
 import { areKeyRates } from '../ports/rates-schema.ts';
 import { formatPath, issuePath, sentenceOf, type Wording } from '../ports/set-up.ts';
-import { outputPriceProblem } from '../stores/memory/model-problems.ts';
-import { modelRemedyOf, modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */
@@ -21,8 +20,8 @@ export interface RecordChecks {
   readonly isKeyOrMissing: AnswerCheck;
   /** True for a model that can be priced and served, or nothing. */
   readonly isModelOrMissing: AnswerCheck;
-  /** True for a list of models. */
-  readonly isModelList: AnswerCheck;
+  /** True for lists of models. */
+  readonly areModelLists: AnswerCheck;
 }
 
 /** Makes the checks, with an empty cache. */
@@ -37,8 +36,28 @@ export function recordChecks(): RecordChecks {
       (answer) => (isRecord(answer) ? wrongInKey(answer, areKnownRates) : undefined),
     ),
     isModelOrMissing: named((answer) => isKnownModel(answer) || isMissing(answer), wrongInModel),
-    isModelList: (answer) => Array.isArray(answer) && answer.every(isKnownModel),
+    areModelLists: named(
+      (answer) => listsIn(answer).every((list) => Array.isArray(list) && list.every(isKnownModel)),
+      (answer) => wrongInLists(listsIn(answer), isKnownModel),
+    ),
   };
+}
+
+function listsIn(answer: unknown): readonly unknown[] {
+  return Array.isArray(answer) ? answer : [answer];
+}
+
+/** The first wrong model, by its place in its list. */
+function wrongInLists(lists: readonly unknown[], isKnown: AnswerCheck): WrongMember | undefined {
+  for (const list of lists) {
+    const index = Array.isArray(list) ? list.findIndex((one) => !isKnown(one)) : -1;
+    if (!Array.isArray(list) || index === -1) continue;
+    const found = wrongInModel(list[index]);
+    return found === undefined
+      ? { member: `[${index}]`, problem: 'must be a model.' }
+      : { ...found, member: `[${index}].${found.member}` };
+  }
+  return undefined;
 }
 
 /** A check that can name what is wrong with an answer that it rejects. */
@@ -100,8 +119,16 @@ function wrongKeyMember(
   }
   if (responseOwner !== undefined && !isText(responseOwner)) return 'responseOwner';
   if (rates !== undefined && !areKnownRates(rates)) return 'rates';
+  if (key.metadata !== undefined && !areLabels(key.metadata)) return 'metadata';
   const isList = Array.isArray(quota) && quota.length > 0 && quota.length <= maxLines;
   return isList ? wrongSubjectMember(quota) : 'quota';
+}
+
+/** They are written to every usage record of the key. */
+function areLabels(metadata: unknown): boolean {
+  if (!isRecord(metadata) || Array.isArray(metadata)) return false;
+  for (const name in metadata) if (typeof metadata[name] !== 'string') return false;
+  return true;
 }
 
 function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {

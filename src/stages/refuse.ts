@@ -1,5 +1,5 @@
 /** Turns anything that was thrown into an error that a caller may read. */
-import { errorName, GatewayError, isError, isGatewayError } from '../errors.ts';
+import { errorClass, GatewayError, isError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 
 /** Returns the error for the caller. What callers must not see goes into an event. */
@@ -69,7 +69,7 @@ function locationOf(error: unknown): string {
   try {
     return isError(error) ? firstFrameOf(error) : 'unknown';
   } catch {
-    return errorName(error);
+    return errorClass(error);
   }
 }
 
@@ -80,5 +80,5 @@ function firstFrameOf(error: Error): string {
   // A message that was changed after the stack was made can't be told from the frames.
   const frames = messageAt === -1 ? '' : stack.slice(messageAt + error.message.length);
   const frame = /\n[^\S\n]+at ([^\n]+)/.exec(frames)?.[1] ?? 'unknown';
-  return `${error.name} at ${frame.replace(/^.*[\\/(]/, '').slice(0, 120)}`;
+  return `${errorClass(error)} at ${frame.replace(/^.*[\\/(]/, '').slice(0, 120)}`;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { ReferableItem, ReferableReply } from '../dialects/tap.ts';
-import { errorName } from '../errors.ts';
+import { errorClass } from '../errors.ts';
 import type { Usage } from '../money.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { StoredItem } from '../ports/item-store.ts';
@@ -17,6 +17,7 @@ import { areTexts } from './port-answers.ts';
 import type { WholeReply } from './prepared-call.ts';
 import { idSyntax } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
+import { safeError } from './shown-error.ts';
 import type { UpstreamReply } from './try-channel.ts';
 
 /** The maximum time that a reply waits for a store. */
@@ -154,10 +155,11 @@ function callStore<T>(
   { admitted: { received } }: Held,
   { port, operation, request, done, failed }: StoreCall<T>,
 ): Promise<void> | undefined {
-  const { emit, responseContext } = received;
+  const { emit, responseContext, secrets } = received;
   const { requestId } = responseContext;
   const fail = (error: unknown): void => {
-    emit(failedPort({ requestId, port, operation }, errorName(error), error));
+    const thrown = safeError(error, secrets());
+    emit(failedPort({ requestId, port, operation }, errorClass(error), thrown));
     failed();
   };
   try {

@@ -2,11 +2,13 @@
 import type { GatewayError } from '../errors.ts';
 import type { GatewayEvent } from '../events.ts';
 import type { GatewayRequest } from '../http.ts';
+import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Route } from '../protocols/protocol.ts';
-import { containsSecret } from '../secret.ts';
+import { isLikeOwnSecret } from '../secret.ts';
 import type { Admitted, Received } from './call-record.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
-import type { Reservation } from './settlement.ts';
+import type { CallEnd, Reservation } from './settlement.ts';
+import { containsSecret } from './upstream-text.ts';
 
 type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 
@@ -14,9 +16,8 @@ type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 type AnsweredRequest = Pick<Received, 'emit' | 'progress' | 'responseContext'>;
 
 /** A request that was refused; of one that the host's middleware refused, less is known. */
-type RefusedRequest = AnsweredRequest & {
-  readonly request: Pick<GatewayRequest, 'path' | 'headers'> & { readonly search?: string };
-};
+type RefusedRequest = AnsweredRequest &
+  Pick<Received, 'secrets'> & { readonly request: Pick<GatewayRequest, 'path'> };
 
 /** How a request was refused, and the recorder that counts it. */
 interface Refusal {
@@ -57,28 +58,32 @@ const indexes = /\[\d+\]|\.\d+(?=\.|$)/g;
 const plainName = /^[A-Za-z0-9._:/-]{1,64}$/;
 /** The same, with indexes of arrays. */
 const plainParam = /^[A-Za-z0-9._:/[\]-]{1,64}$/;
-/** The shortest text that is taken for a key. */
-const minKeyLength = 8;
-
 type Names = Pick<RefusalEvent, 'param' | 'path' | 'requestedModel'>;
 
 /** The names that may be logged. Callers paste their key into the wrong field, or into the URL. */
 function namedIn(
-  { request: { headers, search = '' }, responseContext: { vary } }: RefusedRequest,
+  { secrets }: RefusedRequest,
   names: { readonly [Name in keyof Names]: string | undefined },
 ): Names {
-  const keyOf = (header: string) =>
-    String(headers[header] ?? '')
-      .split(' ')
-      .at(-1) ?? '';
-  const keys = [...vary.split(', ').map(keyOf), new URLSearchParams(search).get('key') ?? ''];
-  const hasKey = (text: string): boolean =>
-    containsSecret(text) || keys.some((key) => key.length >= minKeyLength && text.includes(key));
-  const plain = Object.entries(names).filter(
+  const shown = Object.entries(names).filter(
     ([name, text]) =>
-      text !== undefined && (name === 'param' ? plainParam : plainName).test(text) && !hasKey(text),
+      text !== undefined && isShown(text, name === 'param' ? plainParam : plainName, secrets),
   );
-  return Object.fromEntries(plain);
+  return Object.fromEntries(shown);
+}
+
+function isShown(text: string, form: RegExp, secrets: Received['secrets']): boolean {
+  return form.test(text) && !isLikeOwnSecret(text) && !containsSecret(text, secrets());
+}
+
+/** The event of a call that has ended, with the member that its error names, if that is shown. */
+export function endEvent(
+  record: UsageRecord,
+  { code, param }: Pick<CallEnd, 'code' | 'param'>,
+  { secrets }: Pick<Received, 'secrets'>,
+): GatewayEvent {
+  const ended = { type: 'call_ended', record, code } as const;
+  return param !== undefined && isShown(param, plainParam, secrets) ? { ...ended, param } : ended;
 }
 
 /** Emits that a request got the kept reply of an earlier one. */

@@ -7,7 +7,7 @@ import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import { isStoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
-import { defaultPartition } from '../ports/quota-input.ts';
+import { defaultPartition, periodName } from '../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
@@ -158,18 +158,6 @@ function periodNames(): typeof periodName {
     }
     return period === 'month' ? month : date;
   };
-}
-
-/** The name of the current period in UTC: `2026-11-20`, `2026-11`, or empty for `total`. */
-export function periodName(period: QuotaSubject['period'], nowMs: number): string {
-  switch (period) {
-    case 'total':
-      return '';
-    case 'month':
-      return new Date(nowMs).toISOString().slice(0, 7);
-    case 'day':
-      return new Date(nowMs).toISOString().slice(0, 10);
-  }
 }
 
 /** The call whose hold was refused. */

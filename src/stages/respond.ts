@@ -14,6 +14,7 @@ import type {
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
+import { isLikeOwnSecret } from '../secret.ts';
 import type { RateLevels } from './applied-limits.ts';
 import type { CallEnd } from './settlement.ts';
 
@@ -46,6 +47,7 @@ export function responseContextFor(
   const requestId =
     typeof requestedId === 'string' &&
     callerRequestId.test(requestedId) &&
+    !isLikeOwnSecret(requestedId) &&
     !isInKey(requestedId, headers, vary)
       ? requestedId
       : newId(ids);
@@ -54,7 +56,7 @@ export function responseContextFor(
 
 /** True for an id that is part of the caller's key, which no record may contain. */
 function isInKey(id: string, headers: IncomingHeaders, keyHeaders: string): boolean {
-  return [...keyHeaders.split(', '), 'cookie'].some((name) =>
+  return [...keyHeaders.split(', '), 'api-key', 'cookie'].some((name) =>
     String(headers[name] ?? '').includes(id),
   );
 }
@@ -183,16 +185,16 @@ export function answerOf(
   error: GatewayError,
   reason: FailureReason,
   caller: Caller,
-): Pick<CallEnd, 'status' | 'code' | 'reason'> {
+): Pick<CallEnd, 'status' | 'code' | 'param' | 'reason'> {
   if (reason === 'caller_left') return { status: 499, reason };
-  return { status: statusFor(error, caller), code: error.code, reason };
+  return { status: statusFor(error, caller), code: error.code, param: error.param, reason };
 }
 
 /** The same for anything that was thrown. Whatever is no GatewayError is an `internal_error`. */
 export function answerToThrown(
   thrown: unknown,
   caller: Caller,
-): Pick<CallEnd, 'status' | 'code' | 'reason'> {
+): Pick<CallEnd, 'status' | 'code' | 'param' | 'reason'> {
   const code = 'internal_error';
   if (!isGatewayError(thrown)) return { status: statusOf[code], code, reason: code };
   return answerOf(thrown, thrown.reason ?? failureReasonOf(thrown.code), caller);

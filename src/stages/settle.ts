@@ -20,6 +20,7 @@ import {
   reportedCost,
   type SettledCall,
 } from './reported-charge.ts';
+import { endEvent } from './request-events.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
 /** Dependencies of a settlement. */
@@ -180,7 +181,6 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   const { call, received } = admitted;
   const { settings, ports, responseContext, emit } = received;
   const { requestId } = responseContext;
-  const { code } = callEnd;
   try {
     const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
     const charge = reportedCharge(state, rule, callEnd);
@@ -197,14 +197,14 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
       // A renewal that arrives after the long lease would replace it with a short one.
       if (renewed !== undefined) await renewed;
       await outbox.deliver(delivery);
-      return emit({ type: 'call_ended', record, code });
+      return emit(endEvent(record, callEnd, received));
     }
     // The store is asked first, and the record waits for it: a host's sink and listener must not
     // run before the end of a reply.
     const record = recordOf(state, outcome, await outbox.deliver(delivery));
     if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
     await outbox.log(record, settings.usage, ports);
-    emit({ type: 'call_ended', record, code });
+    emit(endEvent(record, callEnd, received));
   } catch (error) {
     reportBug(error, requestId, emit);
   }

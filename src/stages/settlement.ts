@@ -32,6 +32,8 @@ export interface CallEnd extends ReplyEnd {
   readonly status: number;
   /** The error that the caller got; undefined if it got none, or had disconnected. */
   readonly code?: ErrorCode | undefined;
+  /** The member of the request that this error names. */
+  readonly param?: string | undefined;
   readonly reason?: FailureReason | undefined;
 }
 

@@ -43,7 +43,7 @@ const flushMs = 10_000;
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
   const { calls, outbox, refusals, usage, upstream, emit, clock, stopTimer } = deps;
-  const ports = portCalls(undefined, { clock, storeTimeoutMs: flushMs }, emit);
+  const ports = portCalls({ requestId: undefined }, { clock, storeTimeoutMs: flushMs }, emit);
   const drainUntilMs = clock.monotonicMs() + drainWaitMs(drainMs);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));

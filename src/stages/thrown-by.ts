@@ -1,5 +1,6 @@
 /** What a function of the host threw, of a failed attempt. */
 import { isUpstreamError } from '../errors.ts';
+import type { Received } from './call-record.ts';
 import type { Credential } from './credential.ts';
 import type { CallFailure } from './failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
@@ -7,6 +8,7 @@ import { safeError, shownError } from './shown-error.ts';
 
 /** A failed attempt. */
 interface FailedAttempt {
+  readonly held: { readonly admitted: { readonly received: Pick<Received, 'secrets'> } };
   readonly channelPlan: Pick<ChannelPlan, 'secrets'>;
   readonly credential: Credential | undefined;
 }
@@ -18,9 +20,10 @@ interface FailedAttempt {
 export function thrownBy({ error, reason }: CallFailure, attempt: FailedAttempt): unknown {
   const { cause } = isUpstreamError(error.cause) ? error.cause : {};
   if (cause === undefined) return undefined;
-  const { channelPlan, credential } = attempt;
-  if (reason === 'credential_unavailable') return shownError(cause, channelPlan.secrets());
-  if (reason !== 'failed' && reason !== 'client_failed' && reason !== 'other') return undefined;
+  const { channelPlan, credential, held } = attempt;
   const own = credential?.kind === 'secret' ? [credential.secret] : [];
-  return safeError(cause, [...own, ...channelPlan.secrets()]);
+  const secrets = [...own, ...channelPlan.secrets(), ...held.admitted.received.secrets()];
+  if (reason === 'credential_unavailable') return shownError(cause, secrets);
+  const isUnknown = reason === 'failed' || reason === 'client_failed' || reason === 'other';
+  return isUnknown ? safeError(cause, secrets) : undefined;
 }

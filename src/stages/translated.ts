@@ -13,7 +13,7 @@ import type {
   ReplyHead,
   UpstreamTarget,
 } from '../dialects/codec.ts';
-import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
+import { type Dialect, type DialectCodecs, upstreamPath } from '../dialects/dialect.ts';
 import { replyTokens } from '../dialects/document-tokens.ts';
 import { countTokensIn } from '../dialects/event-count.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
@@ -37,6 +37,7 @@ export interface Translation {
   /** The caller's request, and the writers of its reply. */
   readonly caller: CallerExchange;
   readonly dialect: Dialect;
+  readonly client: DialectCodecs;
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
   /** The model's `strict`: refuse members that would otherwise be dropped and noted. */
@@ -49,8 +50,8 @@ export interface Translation {
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
 export function prepareTranslated(translation: Translation): PreparedRequest {
-  const { call, caller, dialect, target, head, strict } = translation;
-  const exchange = dialect.content.begin(caller.request, target);
+  const { call, caller, dialect, client, target, head, strict } = translation;
+  const exchange = client.content.begin(caller.request, target);
   const notes = droppedNote(exchange.dropped, strict, caller.unasked);
   // Only Gemini's callers know a streamed JSON array. Every upstream streams events.
   const framing = call.framing === 'json' ? 'json' : 'sse';
@@ -74,14 +75,14 @@ export function prepareTranslated(translation: Translation): PreparedRequest {
 }
 
 /** Measures the translated body, whose names, escapes and schemas may be longer. */
-function promptSizeOf(body: Buffer, { call, dialect }: Translation): PromptSize {
+function promptSizeOf(body: Buffer, { call, client }: Translation): PromptSize {
   const { media, sealedBytes, messages } = call.demand.prompt;
   // Without media and sealed parts every byte counts as text.
   if (media.length === 0 && sealedBytes === 0) {
     return { textBytes: body.length, sealedBytes: 0, messages, media };
   }
   try {
-    return dialect.measure(scanBody(bodyFromChunks([body], body.length)));
+    return client.measure(scanBody(bodyFromChunks([body], body.length)));
   } catch (error) {
     // Arguments that a model wrote may have a name twice. Then all of the body counts as text.
     if (isGatewayError(error)) return { textBytes: body.length, sealedBytes: 0, messages, media };

@@ -40,6 +40,7 @@ import type {
 } from './prepared-call.ts';
 import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-upstream.ts';
 import { thrownBy } from './thrown-by.ts';
+import type { Translations } from './translations.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | MadeReply | StreamedReply;
@@ -76,6 +77,7 @@ export interface Upstreams {
   readonly emit: EventListener;
   /** Reports, once for each channel, that it answers in another format than requested. */
   readonly reportRepair: (channelId: string) => void;
+  readonly translations: Pick<Translations, 'load' | 'loaded'>;
 }
 
 /** One attempt of a call on one channel. */

@@ -168,7 +168,7 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
   const sized = { ...headers, 'content-length': String(length) };
   const options: Dispatcher.DispatchOptions = { method, path, headers: sized };
   // undici accepts any iterable (docs/api/Dispatcher.md), although its types don't say so. A stream
-  // around the pieces costs a fifth more at 5 MB (docs/performance.md).
+  // around the pieces costs a fifth more at 5 MB (docs/internals/performance.md).
   return Object.assign(options, { body });
 }
 

@@ -25,6 +25,9 @@ const notServed =
 const accountRefused =
   'The upstream refused the account that this call would use. ' +
   'Use another model, or ask whoever runs the gateway to check the account.';
+const callRefused =
+  'The upstream refused this call. ' +
+  'Use another model, or ask whoever runs the gateway to check the account.';
 const failed = 'The upstream failed to answer this request. Retry later.';
 const busy = 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
 const secretive = 'Incorrect API key provided: sk-upstream. See http://10.0.0.1/admin';
@@ -53,8 +56,20 @@ const failures: readonly Failure[] = [
     message: accountRefused,
     ...unavailable,
   },
-  { upstream: 'a 402', script: refusing(402), status: 502, message: failed, ...unavailable },
-  { upstream: 'a 403', script: refusing(403), status: 502, message: failed, ...unavailable },
+  {
+    upstream: 'a 402',
+    script: refusing(402),
+    status: 502,
+    message: accountRefused,
+    ...unavailable,
+  },
+  {
+    upstream: 'a 403',
+    script: refusing(403),
+    status: 502,
+    message: callRefused,
+    ...unavailable,
+  },
   {
     upstream: 'a 404',
     script: refusing(404),

@@ -2,7 +2,7 @@
 /** The lists of models, in the form of their API, by the group of the key. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import {
   bearer,
   type MountedGateway,

@@ -2,10 +2,10 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Admin, AdminOptions, AuditEntry, Authorize } from '../../src/admin/index.ts';
 import { adminHandler, createAdmin } from '../../src/admin/index.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import type { Gateway } from '../../src/gateway.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

@@ -1,7 +1,7 @@
 // suite: slow host
 /** Keys of a group that no model has: they are issued with a warning, and flagged. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { type AdminServer, adminServer, adminSetup, changing } from './admin-host.ts';
 
 let server: AdminServer | undefined;

@@ -9,6 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import type { AdminUsage } from '../../src/admin/deps.ts';
+import { withKnownCost } from '../../src/admin/usage.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import type { MemoryUsageQueries } from '../../src/stores/memory/usage-queries.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
@@ -116,7 +117,8 @@ describe.each(['memory', 'SQLite'] as const)('a log in this process (%s)', (name
 
     // Two, because a read may run before the counter of its turn is reset.
     expect(await turns.stop()).toBeLessThanOrEqual(2);
-    expect(report.data).toEqual(log.usageReport({ ...whole, ...filter, by }));
+    const rows = await log.usageReport({ ...whole, ...filter, by });
+    expect(report.data).toEqual(rows.map(withKnownCost));
     expect(books).toMatchObject(log.usageCharges({ subject: 's1' }));
     const { records: expected } = log.usageRecords(filter, { limit: 1_000 });
     const ids = expected.map(({ requestId }) => requestId);

@@ -273,7 +273,7 @@ async function checkWorld({ admin, entries, model }: World): Promise<void> {
   const { data } = await admin.keys.list();
   const shown = data.map(({ id, disabled, balances }) => ({
     ...{ id, disabled },
-    balances: balances.map(({ subject, limitNanos, extraNanos, usedNanos, heldNanos }) => ({
+    balances: balances?.map(({ subject, limitNanos, extraNanos, usedNanos, heldNanos }) => ({
       ...{ subject, limitNanos, extraNanos, usedNanos, heldNanos },
     })),
   }));

@@ -53,6 +53,28 @@ function calls(count: number): readonly UsageRecord[] {
 }
 
 describe('reports', () => {
+  it('have a cost and a margin only where a channel states its cost', async () => {
+    const costs = { unknown: [undefined, undefined], known: [3n, 0n], free: [0n, 0n] } as const;
+    const records = Object.entries(costs).flatMap(([keyId, values]) =>
+      values.map((costNanos, index) =>
+        usageRecord({ requestId: `${keyId}${index}`, keyId, chargeNanos: 5n, costNanos, lines }),
+      ),
+    );
+    const { get, server: opened } = await open(records);
+    const shown = await get('/usage?by=key&fromMs=0&toMs=9999999999999&sort=name');
+    const alone = await get('/usage?by=key&fromMs=0&toMs=9999999999999&keyId=unknown');
+    const csv = await opened.call({ path: '/usage.csv?by=key&fromMs=0&toMs=9999999999999' });
+
+    expect(shown.data).toMatchObject([
+      { names: ['free'], costNanos: '0', marginNanos: '10' },
+      { names: ['known'], costNanos: '3', marginNanos: '7' },
+      { names: ['unknown'], costNanos: null, marginNanos: null },
+    ]);
+    expect(shown.total).toMatchObject({ costNanos: '3', marginNanos: '17' });
+    expect(alone.total).toMatchObject({ costNanos: null, marginNanos: null });
+    expect(csv.text).toMatch(/^unknown,2,.*,10,0,,\r$/m);
+  });
+
   it('have every row on one of their pages, the most expensive first, and their sum', async () => {
     const records = calls(320);
     const { get } = await open(records);

@@ -8,6 +8,7 @@ import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
 import { migrateSqlite, sqliteQuotaStore } from '../../src/stores/sqlite/index.ts';
@@ -47,8 +48,10 @@ function cases(name: string, open: () => QuotaStore): void {
       lines: [{ subject, period: '', heldNanos }],
     });
     // A log as both operators read it before either of them resolved the call.
-    const usage = { usageRecords: () => ({ records: [doubt], next: undefined }) };
-    const { gateway } = gatewayInProcess({ store: () => quota });
+    let isRead = false;
+    const { gateway, records } = gatewayInProcess({ store: () => quota });
+    const inLog = (): UsageRecord => (isRead ? records.at(-1) : undefined) ?? doubt;
+    const usage = { usageRecords: () => ({ records: [inLog()], next: undefined }) };
     const { admin, entries } = adminSetup({ gateway, quota, usage });
     const server = await adminServer(admin);
     const path = `/calls/${id}/resolve`;
@@ -64,6 +67,11 @@ function cases(name: string, open: () => QuotaStore): void {
     ]);
     const state = await quota.read(subject, '', defaultPartition);
     expect([state?.used, state?.held]).toEqual([chargeOf(first) ?? 0n, 0n]);
+
+    isRead = true;
+    const third = await send(second);
+    expect(third.status).toBe(isSame ? 200 : 409);
+    if (isSame) expect(JSON.parse(third.text)).toMatchObject({ status: 'already' });
     await server.close();
   });
 }

@@ -29,7 +29,7 @@ it('the commands exist', () => {
   );
 });
 
-it('the routes exist', () => {
+it('the routes exist, and have their required parameters', () => {
   const known = routes.map(({ path }) => path.replace('{id}', 'ID'));
   const paths = quoted(4, '`').filter((text) => /^(?:GET )?\//.test(text));
   const whole = paths.map((path, index) =>
@@ -39,7 +39,15 @@ it('the routes exist', () => {
   );
 
   expect(whole.length).toBeGreaterThan(6);
-  expect(whole.filter((path) => !known.includes(path))).toEqual([]);
+  expect(whole.filter((path) => !known.includes(path.replace(/\?.*/, '')))).toEqual([]);
+  for (const path of paths.filter((text) => text.startsWith('GET '))) {
+    const [name, query = ''] = path.slice('GET '.length).split('?');
+    const route = routes.find(
+      (one) => one.method === 'GET' && one.path.replace('{id}', 'ID') === name,
+    );
+    const given = Object.fromEntries(new URLSearchParams(query.replace('…', '0')));
+    expect([path, route?.query.safeParse(given).success]).toEqual([path, true]);
+  }
 });
 
 it('the console has the buttons', () => {

@@ -2,6 +2,7 @@
 /** Databases that are down: commands work without those that they don't need; `check` continues. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import Libsql from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { commandFolder } from './called.ts';
@@ -48,6 +49,44 @@ describe('while PostgreSQL and Redis are down', () => {
     expect(code).toBe(3);
     expect(err).toContain(`stores.${needs}.url can't be opened (ECONNREFUSED)`);
     expect(err).not.toContain('canary');
+  });
+
+  it.each<readonly [args: string, code: number, state: RegExp]>([
+    ['keys list', 0, /ada +staff +enabled +total +5 /],
+    ['keys disable ada', 0, /ada +staff +disabled +total +5 /],
+    ['keys enable ada', 0, /ada +staff +enabled +total +5 /],
+    ['keys limit ada 7', 0, /ada +staff +enabled +total +7 /],
+    ['keys issue --group staff --limit 5 --id bob', 0, /bob +staff +enabled +total +5 /],
+    ['keys top-up ada 7', 3, /ada +staff +enabled +total +5 /],
+  ])('with the quota in Redis, %s ends with the code %i', async (args, code, state) => {
+    const { call, write } = commandFolder();
+    await call('keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada');
+    write({ catalog: { models }, stores: { sqlite, redis, ...inSqlite, quota: 'redis' } });
+
+    const called = await call(...args.split(' '));
+
+    expect(called.code).toBe(code);
+    expect(called.err).toContain("stores.redis.url can't be opened (ECONNREFUSED)");
+    expect(called.err.includes('Balances are unknown')).toBe(code === 0);
+    expect(called.err.includes('"outcome":"done"')).toBe(code === 0 && args !== 'keys list');
+    if (args === 'keys list') expect(called.out).toMatch(/ada +staff +enabled +- +- +- +- +-/);
+    write({ catalog: { models }, stores: { sqlite, ...inSqlite } });
+    expect((await call('keys', 'list')).out).toMatch(state);
+  });
+
+  it('check names a SQLite file that another process has locked', async () => {
+    const { call, folder } = commandFolder();
+    await call('migrate');
+    const other = new Libsql(join(folder, 'tollgate.db'));
+    onTestFinished(() => void other.close());
+    other.exec('BEGIN IMMEDIATE');
+
+    const locked = await call('check');
+    other.exec('ROLLBACK');
+    const free = await call('check');
+
+    expect(locked.out).toContain("failed   stores.sqlite: can't be written (SQLITE_BUSY)");
+    expect(free.out).not.toContain('failed   stores.sqlite');
   });
 
   it('check tries everything else, and says what it skipped', async () => {

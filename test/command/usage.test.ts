@@ -31,6 +31,23 @@ describe('tollgate usage', () => {
     expect(pairs).toHaveLength(42);
   });
 
+  it('leaves out of JSON a cost that no channel states', async () => {
+    const host = await withCalls(2, (record, index) => ({
+      ...record,
+      metadata: { team: `${index}` },
+      costNanos: index === 0 ? undefined : 3n,
+    }));
+    const report = await host.call('usage', '--by', 'metadata.team', '--json');
+    const { data, total } = JSON.parse(report.out);
+
+    const costs = [...data, total].map(({ costNanos, marginNanos }) => [costNanos, marginNanos]);
+    expect(costs).toEqual([
+      [undefined, undefined],
+      ['3', '5'],
+      ['3', '5'],
+    ]);
+  });
+
   it('prints a table with a total, and CSV without formulas', async () => {
     const host = await withCalls(4, (record, index) => ({
       ...record,
@@ -39,11 +56,11 @@ describe('tollgate usage', () => {
     const shown = await host.call('usage', '--by', 'metadata.team');
     const csv = await host.call('usage', '--by', 'metadata.team', '--csv');
 
-    expect(shown.out).toMatch(/^=1\+1 +2 +6 +0 +10 +0 +0 +0\.000000016 +0$/m);
+    expect(shown.out).toMatch(/^=1\+1 +2 +6 +0 +10 +0 +0 +0\.000000016 +-$/m);
     expect(shown.out).toMatch(/^\?\[31mred +2 /m);
     expect(shown.out).toMatch(/^total +4 +12 /m);
     expect(csv.out).toMatch(/^metadata\.team,calls,input_tokens,.*,charge,cost\r\n/);
-    expect(csv.out).toContain("\r\n'=1+1,2,6,0,10,0,0,0.000000016,0\r\n");
+    expect(csv.out).toContain("\r\n'=1+1,2,6,0,10,0,0,0.000000016,\r\n");
   });
 
   it('shows the most expensive first, with aligned decimals, and days by their dates', async () => {
@@ -56,7 +73,7 @@ describe('tollgate usage', () => {
     }));
     const charged = async (by: string): Promise<readonly (string | undefined)[]> => {
       const { out } = await host.call('usage', '--by', by, '--to', '2026-02-01');
-      return out.split('\n').map((line) => / ([\d.]+) +0$/.exec(line)?.[1]);
+      return out.split('\n').map((line) => / ([\d.]+) +-$/.exec(line)?.[1]);
     };
 
     expect((await charged('key')).slice(1, 5)).toEqual([

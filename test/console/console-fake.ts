@@ -4,9 +4,9 @@
  */
 import { createServer } from 'node:http';
 import { type Admin, type AdminAccess, AdminError, type Now } from '../../src/admin/index.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { consoleHandler } from '../../src/console/index.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import type { MemoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

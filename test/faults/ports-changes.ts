@@ -2,7 +2,7 @@
  * Rows F69–F73: changes of a host while a call runs: clocks that jump, and keys, quota, prices and
  * stores that change.
  */
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

@@ -68,7 +68,7 @@ const failures: readonly Failure<Stated>[] = [
   { ...named('authentication_error'), early: out, late: 'broken' },
   {
     ...named('billing_error'),
-    early: { ...notRun, reason: 'upstream_unpaid', health: 'cooling_down' },
+    early: { ...notRun, reason: 'upstream_unpaid', health: 'cooling_down', lasts: true },
     late: 'broken',
   },
   {

@@ -178,14 +178,14 @@ export const rowsStatus: readonly FaultRow[] = [
     'F18',
     '402',
     refuses(402),
-    { ...rests, reason: 'upstream_unpaid' },
+    { ...rests, reason: 'upstream_unpaid', lasts: true },
     { cooldownMs: 3_600_000 },
   ),
   row(
     'F19',
     '403',
     refuses(403),
-    { ...rests, reason: 'upstream_forbidden' },
+    { ...rests, reason: 'upstream_forbidden', lasts: true },
     { cooldownMs: 60_000 },
   ),
   row(

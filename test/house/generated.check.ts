@@ -5,13 +5,15 @@ import { configTable } from './generated/config.ts';
 import { errorsTable, metricsTable, reasonsTable } from './generated/failures.ts';
 import { optionsTable } from './generated/options.ts';
 import { replySchemas } from './generated/replies.ts';
-import { readText, root } from './sources.ts';
+import { mappedFiles, wireMap } from './generated/wire-map.ts';
+import { readText, repoFiles, root } from './sources.ts';
 
 /** The sections of each page, by the names in their markers. */
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/command.md': { configuration: configTable },
   'docs/errors.md': { errors: errorsTable },
   'docs/events.md': { reasons: reasonsTable },
+  'docs/internals/wire-map.md': wireMap,
   'docs/metrics.md': { metrics: metricsTable },
   'docs/options.md': { options: optionsTable },
 };
@@ -29,6 +31,15 @@ it.each(Object.entries(pages))('%s', async (page, sections) => {
   );
 
   await expect(written).toMatchFileSnapshot(join(root, page));
+});
+
+it('the wire map has every file of a wire', () => {
+  const files = repoFiles('src/dialects').filter((path) =>
+    /^src\/dialects\/.+\/.+\.ts$/.test(path),
+  );
+
+  expect(files).toContain('src/dialects/gemini/client/codec.ts');
+  expect(files.filter((path) => !mappedFiles.has(path))).toEqual([]);
 });
 
 /** The page with the text between the markers of a section replaced. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Import, importsOf, resolveImport, sources } from './sources.ts';
 
-/** From the lowest up, as in `docs/architecture.md`; a name that ends in `/` is a folder. */
+/** From the lowest up, as in docs/internals/architecture.md; a name that ends in `/`: a folder. */
 const layers: readonly (readonly string[])[] = [
   [
     'src/errors.ts',
@@ -30,9 +30,11 @@ const layers: readonly (readonly string[])[] = [
     'src/host-warnings.ts',
     'src/thrown.ts',
     'src/issue-key.ts',
+    'src/files/',
   ],
   ['src/dialects/'],
   ['src/protocols/'],
+  ['src/catalog/'],
   ['src/upstream/', 'src/stores/'],
   ['src/gateway-options.ts'],
   ['src/plain-options.ts', 'src/options.ts'],

@@ -1,4 +1,4 @@
-/** Everything that README and docs refer to exists: files, headings, tests and npm scripts. */
+/** Everything that READMEs and docs refer to exists: files, headings, tests and npm scripts. */
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,9 +9,13 @@ const source = files
   .filter((path) => /^(?:src|adapters)\//.test(path))
   .map(readText)
   .join('\n');
-const pages = files.filter((path) => /^(?:README|CHANGELOG|docs\/.*)\.md$/.test(path));
+const pages = files.filter((path) => /^(?:README|CHANGELOG|(?:docs|src)\/.*)\.md$/.test(path));
 /** The pages about the code itself. */
-const described = ['docs/architecture.md', 'test/README.md'];
+const described = [
+  'docs/internals/architecture.md',
+  'test/README.md',
+  ...files.filter((path) => /^src\/.*\/README\.md$/.test(path)),
+];
 const scripts: unknown = JSON.parse(readText('package.json')).scripts;
 
 describe('README and docs', () => {
@@ -28,7 +32,16 @@ describe('README and docs', () => {
   });
 
   it.each(described)('%s names files and types that exist', (page) => {
-    expect(missingNames(readText(page))).toEqual([]);
+    expect(missingNames(readText(page), folderOf(page))).toEqual([]);
+  });
+
+  it('are all in the index, docs/README.md', () => {
+    const index = readText('docs/README.md');
+    const listed = pages.filter((page) => /^docs\/.+\.md$/.test(page) && page !== 'docs/README.md');
+
+    expect(listed.filter((page) => !index.includes(`](${page.slice('docs/'.length)})`))).toEqual(
+      [],
+    );
   });
 
   it('with broken references would be found', () => {
@@ -36,6 +49,8 @@ describe('README and docs', () => {
 
     expect([...missingLinks('README.md', text), ...missingCommands(text)]).toHaveLength(4);
     expect(missingNames('`stages/none.ts` `src/none/` `NoneType`')).toHaveLength(3);
+    expect(missingNames('`serve.ts`', 'src/ports')).toEqual(['serve.ts']);
+    expect(missingNames('`body/*.ts` `stages/serve.ts` `test/house/`', 'src/bytes')).toEqual([]);
   });
 });
 
@@ -69,18 +84,30 @@ function missingCommands(text: string): readonly string[] {
   return [...named, ...files];
 }
 
-/** Files, folders and types in code spans; a `*` stands for one folder or file name. */
-function missingNames(text: string): readonly string[] {
+/**
+ * Files, folders and types in code spans; a `*` stands for one folder or file name. Paths begin in
+ * `folder`, in `src` or at the root, or, on a page about all of the code, in any folder.
+ */
+function missingNames(text: string, folder?: string): readonly string[] {
   const spans = [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
   const paths = spans.filter((span) => /^[\w*][\w*.-]*(?:\/[\w*.-]+)*(?:\/|\.m?ts)$/.test(span));
   const types = spans.filter((span) => /^[A-Z][a-z]\w+$/.test(span));
+  const starts = folder === undefined ? ['.*/'] : [`/${folder}/`, '/src/', '/'];
   return [
-    ...paths.filter((path) => !files.some((file) => patternOf(path).test(`/${file}`))),
+    ...paths.filter((path) => {
+      const pattern = new RegExp(`^(?:${starts.join('|')})${patternOf(path)}`);
+      return !files.some((file) => pattern.test(`/${file}`));
+    }),
     ...types.filter((type) => !new RegExp(`\\b${type}\\b`).test(source)),
   ];
 }
 
-function patternOf(path: string): RegExp {
+function patternOf(path: string): string {
   const escaped = path.replaceAll('.', '\\.').replaceAll('*', '[^/]+');
-  return new RegExp(path.endsWith('/') ? `/${escaped}` : `/${escaped}$`);
+  return path.endsWith('/') ? escaped : `${escaped}$`;
+}
+
+/** The folder that a README of `src` is about. */
+function folderOf(page: string): string | undefined {
+  return page.startsWith('src/') ? dirname(page) : undefined;
 }

@@ -76,7 +76,7 @@ const words: readonly Word[] = [
   },
   {
     pattern: /\bARCHITECTURE(?:\.md)? [A-Z]|\bDECISIONS\b/,
-    instead: 'the fact itself, or docs/architecture.md',
+    instead: 'the fact itself, or docs/internals/architecture.md',
     sample: '// As ARCHITECTURE B says.',
   },
   {

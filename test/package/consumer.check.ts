@@ -108,7 +108,7 @@ const expectedFiles = [
   'dist/admin-openapi.json',
   'dist/console.js',
   'dist/tollgate-config.schema.json',
-  'docs/architecture.md',
+  'docs/README.md',
   'examples/quickstart.ts',
   'package.json',
 ];
@@ -129,7 +129,7 @@ function isPublished(path: string): boolean {
     /^dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)$/.test(path) ||
     /^dist\/types\/(?:src|adapters)\/.+\.d\.ts$/.test(path) ||
     /^examples\/.+(?<!\.test)\.(?:ts|json)$/.test(path) ||
-    /^docs\/.+\.md$/.test(path) ||
+    /^docs\/(?!internals\/).+\.md$/.test(path) ||
     /^docs\/dashboards\/\w+\.(?:json|yml)$/.test(path)
   );
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { jsonFileCatalog } from '../../src/stores/file/catalog.ts';
+import { jsonFileCatalog } from '../../src/catalog/json-file-catalog.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { chat, image, replies, sampleRequests } from '../support/models.ts';
 import { type FailingGateway, type Incident, replyTo } from './failing-gateway.ts';

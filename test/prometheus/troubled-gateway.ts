@@ -4,12 +4,12 @@
  */
 import client from 'prom-client';
 import { type PrometheusMetrics, prometheusMetrics } from 'tollgate/prometheus';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { Price } from '../../src/money.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Catalog, Model } from '../../src/ports/catalog.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { inTime, pass } from '../stages/failing.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import {

@@ -4,10 +4,10 @@
  * reason to refuse it.
  */
 import { describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { createGateway } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { mintSecret } from '../../src/secret.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 

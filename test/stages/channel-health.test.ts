@@ -3,9 +3,9 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { isFailedAttempt } from '../support/event-checks.ts';
 import {

@@ -2,9 +2,10 @@
  * A host that closes its gateway when one call is done and another still runs. It never calls
  * `process.exit`: it exits when nothing is left to run.
  */
+
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';

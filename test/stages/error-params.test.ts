@@ -3,6 +3,7 @@
  * The member that an upstream names in an error: a caller sees it only as a member of its own API.
  */
 import { describe, expect, it } from 'vitest';
+import type { GatewayEvent } from '../../src/events.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import {
   anyModelGateway,
@@ -55,8 +56,30 @@ async function paramOf(
   const { status, text } = await gateway.call(request);
   expect(status).toBe(400);
   expect(text).toContain('Fix it.');
-  return JSON.parse(text).error.param;
+  const named = JSON.parse(text).error.param;
+  expectInEvent(gateway.events, named);
+  return named;
 }
+
+/** The event has the name that the caller got. */
+function expectInEvent(events: readonly GatewayEvent[], named: unknown): void {
+  const ended = events.find(({ type }) => type === 'call_ended');
+  expect(ended).toMatchObject({ code: expect.any(String) });
+  expect(ended !== undefined && 'param' in ended ? ended.param : null).toBe(named ?? null);
+}
+
+it('a member that a strict model can’t translate is in the event, too', async () => {
+  const gateway = anyModelGateway({
+    upstream: scriptedUpstream(),
+    channel: { dialect: 'anthropic' },
+    model: { strict: true },
+  });
+  const body = { ...JSON.parse(wholeChat), logit_bias: { 50256: -100 } };
+  const { status, text } = await gateway.call(chat(JSON.stringify(body)));
+
+  expect([status, JSON.parse(text).error.param]).toEqual([400, 'logit_bias']);
+  expectInEvent(gateway.events, 'logit_bias');
+});
 
 interface UpstreamError {
   readonly param: string;

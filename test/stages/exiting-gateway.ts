@@ -6,11 +6,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';

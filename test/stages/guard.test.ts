@@ -17,6 +17,7 @@ import {
 } from '../support/models.ts';
 import { failures, inTime, turns, untyped } from './failing.ts';
 import { guarded } from './guarded-gateway.ts';
+import { labels, wrong } from './wrong-decisions.ts';
 
 const sentence = 'This app answers questions about cooking only. Ask one of those.';
 const refuses: Guard = { check: () => ({ refuse: sentence }) };
@@ -193,45 +194,6 @@ describe('a guard', () => {
   });
 });
 
-const wrong: readonly (readonly [string, unknown])[] = [
-  ['a text', 'no'],
-  ['false', false],
-  ['zero', 0],
-  ['true', true],
-  ['a list', []],
-  ['a misspelt refuse', { refused: 'x' }],
-  ['refuse in capitals', { Refuse: 'x' }],
-  ['deny', { deny: true }],
-  ['another member beside metadata', { metadata: {}, allowed: false }],
-  ['a member that is a symbol', { [Symbol('refuse')]: 'x' }],
-  ['a member that is not enumerable', Object.defineProperty({}, 'deny', { value: true })],
-  ['a Map', new Map([['refuse', 'x']])],
-  ['a Set', new Set(['refuse'])],
-  ['a Response', new Response('no', { status: 403 })],
-  ['a URLSearchParams', new URLSearchParams({ refuse: 'x' })],
-  ['a Date', new Date(0)],
-  ['an Error', new Error('refused')],
-  ['a function', () => ({ refuse: 'x' })],
-  ['a boxed boolean', Object(false)],
-  ['an instance of a class', new (class Verdict {})()],
-  ['an inherited member', Object.create({ deny: true })],
-  ['a number in refuse', { refuse: 5 }],
-  ['true in refuse', { refuse: true }],
-  ['null in refuse', { refuse: null }],
-  ['metadata that is a text', { metadata: 'x' }],
-  ['metadata that is a list', { metadata: ['x'] }],
-  ['a label that is a number', { metadata: { a: 5 } }],
-  ['metadata that is a Map', { metadata: new Map([['a', 'x']]) }],
-  ['metadata that is a Headers', { metadata: new Headers({ a: 'x' }) }],
-  ['17 labels', { metadata: Object.fromEntries(labels(17)) }],
-  ['a long name', { metadata: { ['a'.repeat(65)]: 'x' } }],
-  ['a long value', { metadata: { a: 'x'.repeat(513) } }],
-];
-
-function labels(count: number): readonly (readonly [string, string])[] {
-  return Array.from({ length: count }, (_, index) => [`label-${index}`, 'x']);
-}
-
 /** Answers that let a call run. */
 const passes: readonly (readonly [string, unknown])[] = [
   ['undefined', undefined],
@@ -286,6 +248,18 @@ describe('a guard that fails', () => {
     expect(await state()).toEqual(untouched);
     expect(upstream.calls).toEqual([]);
     expect(events).toMatchObject([{ type: 'port_failed', port: 'guard', operation: 'check' }]);
+  });
+
+  it.each(wrong)('and answers %s is reported with the member', async (_how, answer, member) => {
+    const { call, events } = guarded('chat', { check: untyped(answer) });
+
+    await call(sampleRequests.chat);
+
+    const [event] = events;
+    const named = event !== undefined && 'member' in event ? event.member : undefined;
+    expect(event).toMatchObject({ type: 'port_failed', reason: 'StoreCorrupt' });
+    expect(named).toBe(member);
+    expect(JSON.stringify(event)).not.toMatch(/a{65}|x{65}/);
   });
 
   it.each([...failures, ...answers])('and $how lets it pass if the host says so', async ({

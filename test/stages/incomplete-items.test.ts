@@ -5,8 +5,8 @@
  * provider reads them as they are.
  */
 import { describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { model, replies } from '../support/models.ts';
 import {
   answer,

@@ -168,6 +168,24 @@ it('is not reported of last totals without passes, unless they are too small', a
   }
 });
 
+it.each([
+  [500, 200, 100, 1],
+  [300, 200, 100, 0],
+  [300, 300, 0, 0],
+  [200, 300, 0, 1],
+])('is reported of writes %i that are %i and %i at the start of a stream', async (...counts) => {
+  const [written, minutes, hour, expected] = counts;
+  const creation = { ephemeral_5m_input_tokens: minutes, ephemeral_1h_input_tokens: hour };
+  const stated = { cache_creation_input_tokens: written, cache_creation: creation };
+  const { text } = streamed({ output_tokens: 7 });
+  const start = JSON.stringify({ input_tokens: 1, output_tokens: 1, ...stated });
+  const withStart = text.replace('{"input_tokens":1,"output_tokens":1}', start);
+
+  for (const request of [messages(), chat()]) {
+    expect((await chargeOf(withStart, true, request)).events).toBe(expected);
+  }
+});
+
 const recorded = fixtures('anthropic', 'messages').filter(({ response }) =>
   Buffer.from(response).includes('"iterations":'),
 );

@@ -3,6 +3,7 @@
 import { expect, it, vi } from 'vitest';
 import { dialects } from '../../src/dialects/table.ts';
 import { protocols } from '../../src/protocols/table.ts';
+import { clientCodecs, serverCodecs } from '../support/codecs.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import { channel, chat, model } from '../support/models.ts';
 
@@ -28,8 +29,8 @@ function traced(): Traced {
     return parse(text, ...rest);
   });
 
-  const { content } = protocols.chat.codecs;
-  const { gemini } = dialects;
+  const { content } = serverCodecs.chat;
+  const { gemini } = clientCodecs;
   if (content === undefined) throw new Error('chat has no codec for content');
   const gateway = gatewayInProcess({
     models: [model({ channels: [channel({ dialect: 'gemini' })] })],
@@ -39,8 +40,8 @@ function traced(): Traced {
         ...protocols,
         chat: {
           ...protocols.chat,
-          codecs: {
-            ...protocols.chat.codecs,
+          codecs: async () => ({
+            ...serverCodecs.chat,
             content: {
               ...content,
               begin: (...args) => {
@@ -48,20 +49,23 @@ function traced(): Traced {
                 return content.begin(...args);
               },
             },
-          },
+          }),
         },
       },
       dialects: {
         ...dialects,
         gemini: {
-          ...gemini,
-          content: {
-            ...gemini.content,
-            begin: (...args) => {
-              steps.push({ step: 'write', turn });
-              return gemini.content.begin(...args);
+          ...dialects.gemini,
+          codecs: async () => ({
+            ...gemini,
+            content: {
+              ...gemini.content,
+              begin: (...args) => {
+                steps.push({ step: 'write', turn });
+                return gemini.content.begin(...args);
+              },
             },
-          },
+          }),
         },
       },
     },

@@ -2,10 +2,11 @@
  * The members of keys, models, channels and options with a legal value of each, listed by hand: the
  * schemas of the gateway must not prove themselves.
  */
+
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { maxNanos } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 
@@ -40,7 +41,7 @@ export const wrongValues: readonly unknown[] = [
 
 const subject = { id: 'ada', period: 'total', limitNanos: 100n };
 
-export const keyRecord: Readonly<Record<keyof Omit<ApiKey, 'metadata'>, unknown>> = {
+export const keyRecord: Readonly<Record<keyof ApiKey, unknown>> = {
   id: 'ada',
   group: 'staff',
   disabled: false,
@@ -58,6 +59,7 @@ export const keyRecord: Readonly<Record<keyof Omit<ApiKey, 'metadata'>, unknown>
     },
   ],
   responseOwner: 'ada',
+  metadata: { team: 'research' },
 };
 
 export const keyMembers: readonly Member[] = [
@@ -85,6 +87,8 @@ export const keyMembers: readonly Member[] = [
   ['rates.0.model', 'gpt-5'],
   ['rates.0.visible', true],
   ['responseOwner', 'ada'],
+  ['metadata', { team: 'research' }],
+  ['metadata.team', 'research'],
 ];
 
 export const channel: Readonly<Record<keyof Omit<Channel, 'capabilities'>, unknown>> = {

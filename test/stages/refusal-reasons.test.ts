@@ -231,3 +231,45 @@ it('the event of a refusal names what was wrong, and nothing that may not be log
     { numRuns: 400 },
   );
 });
+
+it('nor a secret of the request, wherever it and the name are', async () => {
+  const own = 'corp.secret_0001-abcdefabcdef';
+  const carriers: readonly ((key: string) => Partial<CallerRequest>)[] = [
+    (key) => ({ headers: { authorization: `Bearer ${key}` } }),
+    (key) => ({ headers: { authorization: key } }),
+    (key) => ({ headers: { 'x-api-key': key } }),
+    (key) => ({ headers: { 'x-goog-api-key': key } }),
+    (key) => ({ headers: { 'api-key': key } }),
+    (key) => ({ headers: { cookie: `theme=dark; sid=${key}; lang=en` } }),
+    (key) => ({ search: `?key=${key}` }),
+  ];
+  const names: readonly ((name: string) => CallerRequest)[] = [
+    (name) => ({ path: `/v1/files/${name}`, body: {} }),
+    (name) => apis.native(name, {}),
+    (name) => apis.chat('chat', { [name]: 1, tools: [{ type: name }] }),
+    (name) => apis.chat(name, {}),
+  ];
+  const one = fc.record({
+    carrier: fc.constantFrom(...carriers),
+    named: fc.constantFrom(...names),
+    ofOther: fc.boolean(),
+    from: fc.nat(own.length - 12),
+    length: fc.integer({ min: 12, max: own.length }),
+    before: fc.constantFrom('', 'gpt-'),
+  });
+  await fc.assert(
+    fc.asyncProperty(one, async ({ carrier, named, ofOther, from, length, before }) => {
+      const key = ofOther ? secret : own.slice(from, from + length);
+      const { call, allEvents } = gatewayInProcess({});
+      const request = { ...named(before + key), ...carrier(own) };
+      const id = request.headers === undefined ? {} : { 'x-request-id': key };
+      const headers = { ...id, ...request.headers };
+
+      await call({ ...request, headers });
+
+      expect(allEvents.map(({ type }) => type)).toContain('call_refused');
+      expect(JSON.stringify(allEvents)).not.toContain(key);
+    }),
+    { numRuns: 400 },
+  );
+});

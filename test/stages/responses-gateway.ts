@@ -2,10 +2,11 @@
  * A gateway for tests of what later calls may refer to: a Responses model with a channel on each of
  * two accounts, two keys, and an upstream that gives every reply new ids.
  */
+
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
 import {
   type CallerReply,

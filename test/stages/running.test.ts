@@ -1,10 +1,10 @@
 // suite: quick
 /** What a call has taken is released exactly once. */
 import { expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { settingsOf } from '../../src/options.ts';
 import { portCalls } from '../../src/stages/port-calls.ts';
 import { type RunningCall, runningCalls } from '../../src/stages/running.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
@@ -18,7 +18,7 @@ function begun(): RunningCall {
   });
   const calls = runningCalls(
     () => settings,
-    portCalls(undefined, settings, () => {}),
+    portCalls({ requestId: undefined }, settings, () => {}),
     () => {},
   );
   return calls.begin({ keyId: 'key', maxConcurrentCalls: undefined, isSmall: true });

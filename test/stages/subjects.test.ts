@@ -5,9 +5,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { ApiKey, QuotaSubject } from '../../src/ports/key-store.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { defaultPartition, periodName } from '../../src/ports/quota-input.ts';
 import type { ExtendInput } from '../../src/ports/quota-store.ts';
-import { periodName } from '../../src/stages/reserve.ts';
 import { ampleNanos, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, completeReply, model, sampleRequests } from '../support/models.ts';
 import { pass } from './failing.ts';

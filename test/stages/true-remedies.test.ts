@@ -4,10 +4,10 @@
  * the member, and what it advises works.
  */
 import { describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import { settingsOf } from '../../src/options.ts';
 import { recordChecks } from '../../src/stages/record-checks.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { untyped } from './failing.ts';
 import {
   channel,

@@ -1,7 +1,7 @@
 // suite: quick
 /** A gateway whose options change while it runs. */
 import { expect, it } from 'vitest';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, chat, completeReply, model, sampleRequests } from '../support/models.ts';

@@ -176,6 +176,28 @@ describe.each(someOf(cases))('$name, streamed: $isStream', (one) => {
     expect((await read(one, off, isStream)).reasons).toEqual(['inconsistent']);
   });
 
+  if (count === 'reasoning') {
+    it('is the output if it is larger, unless the total is the sum with it beside', async () => {
+      const larger = answer + part;
+      const isAdded = row.place !== 'inside';
+      for (const sumOfAll of [0, prompt + answer, prompt + larger, prompt + answer + larger]) {
+        const totals = total === undefined || sumOfAll === 0 ? [] : [[total, sumOfAll] as const];
+        const usage = usageWith(...stated, ...totals, [member, larger]);
+
+        const found = await read(one, usage, isStream);
+
+        const isSum = totals.length > 0 && sumOfAll === prompt + answer + larger;
+        const outputTokens = isSum || isAdded ? answer + larger : larger;
+        expect(found.usage).toMatchObject({ outputTokens, reasoningTokens: larger });
+        // Perplexity states a total without the reasoning that it adds.
+        const isUsual = totals.length === 0 || sumOfAll === prompt + answer;
+        const isOff =
+          !isSum && !(isUsual && isAdded && (row.place !== 'beside' || totals.length === 0));
+        expect(found.reasons).toEqual(isOff ? ['inconsistent'] : []);
+      }
+    });
+  }
+
   it('is read once, and the larger if another member states it differently', async () => {
     for (const other of members) {
       if (other === member || other.count !== count || other.modality !== undefined) continue;
@@ -208,6 +230,43 @@ describe('DeepSeek’s hits and misses', () => {
     expect(found).toMatchObject({ inputTokens, cachedInputTokens: 800, outputTokens: 5 });
     const isOff = 'prompt_tokens' in counts && counts.prompt_tokens !== 1_000;
     expect(reasons).toEqual(isOff ? ['inconsistent'] : []);
+  });
+});
+
+const withTotals = tables.flatMap(({ total, ...table }) =>
+  total === undefined ? [] : [{ ...table, total }],
+);
+
+describe.each(withTotals)('a total of $api that is not a count', ({
+  api,
+  input,
+  output,
+  total,
+}) => {
+  it.each([
+    -5,
+    10.5,
+    '120',
+    null,
+    {},
+  ])('%j is what the sum leaves for it, else missing', async (no) => {
+    const [sum, given] = [120, 50];
+    for (const [wrong, right] of [
+      [input, output],
+      [output, input],
+    ] as const) {
+      for (const isStream of [false, true]) {
+        const usage = { ...usageWith([right, given]), [wrong.path.join('.')]: no };
+        const [inputTokens, outputTokens] =
+          wrong === input ? [sum - given, given] : [given, sum - given];
+
+        const found = await read({ api }, { ...usage, ...usageWith([total, sum]) }, isStream);
+
+        expect(found).toMatchObject({ usage: { inputTokens, outputTokens }, reasons: [] });
+        const { anomalies } = await callsWith({ api, caller: api, usage, isStream, model });
+        expect(anomalies).toMatchObject([{ reason: 'missing' }]);
+      }
+    }
   });
 });
 

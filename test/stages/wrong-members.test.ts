@@ -30,6 +30,10 @@ describe('a key’s record', () => {
     [{ ...key, maxConcurrentCalls: '5' }, 'maxConcurrentCalls'],
     [{ ...key, responseOwner: '' }, 'responseOwner'],
     [{ ...key, rates: 5 }, 'rates'],
+    [{ ...key, metadata: 'research' }, 'metadata'],
+    [{ ...key, metadata: ['research'] }, 'metadata'],
+    [{ ...key, metadata: { team: 5 } }, 'metadata.team'],
+    [{ ...key, metadata: { team: { name: 'x' } } }, 'metadata.team'],
     [{ ...key, quota: undefined }, 'quota'],
     [{ ...key, quota: [] }, 'quota'],
     [
@@ -120,5 +124,32 @@ describe('a model’s record', () => {
     expect(events).toMatchObject([
       { type: 'port_failed', port: 'catalog', reason: 'StoreCorrupt', member },
     ]);
+
+    // A list of models names its element, and is reported once however many APIs are listed.
+    const lists = { find: () => undefined, list: untyped([model({ id: 'other' }), record]) };
+    const listed = gatewayInProcess({ options: { catalog: lists } });
+    expect((await listed.call({ method: 'GET', path: '/v1/models' })).status).toBe(503);
+    expect(listed.events).toMatchObject([
+      { type: 'port_failed', operation: 'list', member: `[1].${member}` },
+    ]);
+  });
+
+  it.each(['a text', [5], { models: [] }])('that is in no list of models: %j', async (answer) => {
+    const catalog = { find: () => undefined, list: untyped(answer) };
+    const { call, events } = gatewayInProcess({ options: { catalog } });
+
+    expect((await call({ method: 'GET', path: '/v1/models' })).status).toBe(503);
+    const named = Array.isArray(answer) ? { member: '[0]', problem: 'must be a model.' } : {};
+    expect(events).toMatchObject([{ type: 'port_failed', reason: 'StoreCorrupt', ...named }]);
+  });
+
+  it('that can’t be listed is reported once', async () => {
+    const list = () => Promise.reject(new RangeError('no'));
+    const { call, events } = gatewayInProcess({
+      options: { catalog: { find: () => undefined, list } },
+    });
+
+    expect((await call({ method: 'GET', path: '/v1/models' })).status).toBe(503);
+    expect(events).toMatchObject([{ type: 'port_failed', reason: 'RangeError' }]);
   });
 });

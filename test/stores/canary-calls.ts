@@ -3,6 +3,8 @@
  * succeed and fail, repeated and resolved ones. The stores must not keep any canary.
  */
 import { expect, vi } from 'vitest';
+import type { PublishedModel } from '../../src/catalog/published-catalog.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { UpstreamError } from '../../src/errors.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { type IssuedKey, issueKey } from '../../src/issue-key.ts';
@@ -12,8 +14,6 @@ import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { AdjustInput } from '../../src/ports/quota-store.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
-import type { PublishedModel } from '../../src/stores/sql/published-catalog.ts';
 import { type Canaries, canaries as common, found, leakOf } from '../faults/canaries.ts';
 import { keyed } from '../stages/idempotent-calls.ts';
 import {

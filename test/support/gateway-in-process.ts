@@ -4,6 +4,7 @@
  */
 
 import { Writable } from 'node:stream';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { dialects } from '../../src/dialects/table.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import { type Gateway, gatewayOver, type Tables } from '../../src/gateway.ts';
@@ -15,7 +16,6 @@ import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { protocols } from '../../src/protocols/table.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AnswerLaws, answerLaws, haveKnownErrors } from './answer-laws.ts';

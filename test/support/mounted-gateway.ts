@@ -5,6 +5,7 @@
 
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
@@ -12,7 +13,6 @@ import { issueKey } from '../../src/issue-key.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';

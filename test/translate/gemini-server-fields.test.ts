@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { native } from '../../src/protocols/native/protocol.ts';
+import { serverCodecs } from '../support/codecs.ts';
 
 const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 
@@ -217,7 +217,7 @@ describe('an invalid request', () => {
 });
 
 it('a count of tokens is Google’s', () => {
-  expect(JSON.parse(native.codecs.countTokens?.write(7) ?? '')).toEqual({ totalTokens: 7 });
+  expect(JSON.parse(serverCodecs.native.countTokens?.write(7) ?? '')).toEqual({ totalTokens: 7 });
 });
 
 function read(body: JsonObject): ContentRequest {

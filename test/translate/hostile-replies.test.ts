@@ -11,6 +11,7 @@ import {
   native,
   wholeChat,
 } from '../support/any-model-gateway.ts';
+import { clientCodecs } from '../support/codecs.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { begin as beginAnthropic } from './anthropic-client.ts';
 import { begin as geminiExchange } from './gemini-client.ts';
@@ -30,17 +31,20 @@ const overflowing: DialectTable = {
   ...dialects,
   gemini: {
     ...dialects.gemini,
-    content: {
-      begin: (request, target) => {
-        const exchange = dialects.gemini.content.begin(request, target);
-        const reader = exchange.readStream();
-        return {
-          ...exchange,
-          readReply: (reply) => exchange.readReply(refusingDepth(reply)),
-          readStream: () => ({ ...reader, read: (event) => reader.read(refusingDepth(event)) }),
-        };
+    codecs: async () => ({
+      ...clientCodecs.gemini,
+      content: {
+        begin: (request, target) => {
+          const exchange = clientCodecs.gemini.content.begin(request, target);
+          const reader = exchange.readStream();
+          return {
+            ...exchange,
+            readReply: (reply) => exchange.readReply(refusingDepth(reply)),
+            readStream: () => ({ ...reader, read: (event) => reader.read(refusingDepth(event)) }),
+          };
+        },
       },
-    },
+    }),
   },
 };
 

@@ -11,9 +11,9 @@ import { dialects } from '../../src/dialects/table.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
-import { protocols } from '../../src/protocols/table.ts';
 import { isPathIn } from '../support/body-paths.ts';
 import { parsed } from '../support/codec.ts';
+import { clientCodecs, serverCodecs } from '../support/codecs.ts';
 import { type Upstream, upstreams } from './responses/read.ts';
 
 const providers = ['openai', 'gemini', 'anthropic', 'any', 'unknown'];
@@ -97,12 +97,12 @@ function sentOf(
   body: JsonObject,
   { dialect, model, own }: Upstream,
 ): JsonValue | undefined {
-  const { content } = protocols[protocol].codecs;
+  const { content } = serverCodecs[protocol];
   if (content === undefined) throw new Error('The protocol has no codec.');
   try {
     const { request } = content.begin(body, { streamed: false });
-    const { capabilities: table, content: client } = dialects[dialect];
-    const exchange = client.begin(request, {
+    const { capabilities: table } = dialects[dialect];
+    const exchange = clientCodecs[dialect].content.begin(request, {
       upstreamModel: model,
       capabilities: capabilitiesOf(table, model, own),
       maxOutputTokens: undefined,

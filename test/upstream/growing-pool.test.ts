@@ -1,8 +1,8 @@
 // suite: quick host
 /** A host may raise `maxConcurrentCalls` at run time: then each of the calls gets a socket. */
 import { expect, it } from 'vitest';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { createGateway } from '../../src/gateway.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { channel, model, replies, sampleRequests } from '../support/models.ts';

@@ -1,7 +1,7 @@
 /** The JSON Schema of `tollgate.json`, by which editors complete and check the file. */
 import { z } from 'zod';
+import { modelSchema } from '../../catalog/model-schema.ts';
 import { costJsonSchema, priceJsonSchema } from '../../prices/schema.ts';
-import { modelSchema } from '../../stores/memory/model-schema.ts';
 import { configForm } from './config.ts';
 import { referenceTo } from './environment.ts';
 

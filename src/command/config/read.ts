@@ -2,7 +2,11 @@
  * Reads and checks `tollgate.json`: its JSON, its variables, its form, and references between its
  * members.
  */
+
+import { credentialReader } from '../../catalog/credentials.ts';
+import { readModels } from '../../catalog/model-json.ts';
 import { systemClock } from '../../clock.ts';
+import { scanFile } from '../../files/json-text.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import {
@@ -13,9 +17,6 @@ import {
   refuseProblems,
   setUpProblems,
 } from '../../ports/set-up.ts';
-import { credentialReader } from '../../stores/file/credentials.ts';
-import { scanFile } from '../../stores/file/json-text.ts';
-import { readModels } from '../../stores/file/model-json.ts';
 import { configForm, type ServeConfig } from './config.ts';
 import { crossProblems } from './cross-references.ts';
 import { type Environment, isReference, isSecretMember, withEnvironment } from './environment.ts';

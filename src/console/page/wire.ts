@@ -40,7 +40,7 @@ export type Key = Reply<'Key'>;
 /** A key after a top-up, and whether the top-up was a repetition. */
 export type ToppedUpKey = Reply<'ToppedUpKey'>;
 /** What one subject of a key may spend, has spent and holds. */
-export type Balance = Key['balances'][number];
+export type Balance = NonNullable<Key['balances']>[number];
 /** A new key and its secret. */
 export type IssuedKey = Reply<'IssuedKey'>;
 /** A model and its channels. */

@@ -2,9 +2,7 @@
 import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { anthropicCapabilities } from './capabilities.ts';
-import { anthropicClient, anthropicTokenCounter } from './client/codec.ts';
 import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
-import { measureAnthropic } from './prompt-size.ts';
 
 /**
  * The API version of every request. Newer ones refuse sampling parameters at their default values.
@@ -27,9 +25,5 @@ export const anthropic: Dialect = {
   streams: serverSentEvents,
   readFailure: anthropicFailure,
   inBandFailure: anthropicInBandFailure,
-  content: anthropicClient,
-  images: undefined,
-  embeddings: undefined,
-  measure: measureAnthropic,
-  tokenCounter: anthropicTokenCounter,
+  codecs: async () => (await import('./codecs.ts')).codecs,
 };

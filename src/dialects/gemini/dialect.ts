@@ -3,11 +3,7 @@ import type { Framing } from '../../call.ts';
 import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { geminiCapabilities } from './capabilities.ts';
-import { geminiClient, geminiTokenCounter } from './client/codec.ts';
-import { geminiEmbeddings } from './embedding-client.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
-import { geminiImages } from './image/codec.ts';
-import { measureGemini } from './prompt-size.ts';
 import { resourcePath } from './resource.ts';
 
 /** The entry in `table.ts`. */
@@ -27,11 +23,7 @@ export const gemini: Dialect = {
   streams: serverSentEvents,
   readFailure: geminiFailure,
   inBandFailure: geminiInBandFailure,
-  content: geminiClient,
-  images: geminiImages,
-  embeddings: geminiEmbeddings,
-  measure: measureGemini,
-  tokenCounter: geminiTokenCounter,
+  codecs: async () => (await import('./codecs.ts')).codecs,
 };
 
 function generateMethod(framing: Framing): string {

@@ -2,10 +2,7 @@
 import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { openaiCapabilities } from './capabilities.ts';
-import { openaiClient } from './client/codec.ts';
-import { openaiEmbeddings } from './embedding-client.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
-import { measureOpenai } from './prompt-size.ts';
 
 /** The row in `table.ts`. */
 export const openai: Dialect = {
@@ -23,10 +20,5 @@ export const openai: Dialect = {
   streams: serverSentEvents,
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,
-  content: openaiClient,
-  // Image calls are always relayed, because the image protocol is OpenAI's.
-  images: undefined,
-  embeddings: openaiEmbeddings,
-  measure: measureOpenai,
-  tokenCounter: undefined,
+  codecs: async () => (await import('./codecs.ts')).codecs,
 };

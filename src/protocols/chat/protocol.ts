@@ -1,7 +1,6 @@
 /** `POST /v1/chat/completions`: OpenAI's chat completions. */
 import { operations } from '../../call.ts';
 import { openaiImageCounter } from '../../dialects/openai/count-images.ts';
-import { openaiServer } from '../../dialects/openai/server/codec.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
 import { readChat } from './read.ts';
@@ -23,12 +22,9 @@ export const chat: Protocol = {
   sessionOf: ({ promptCacheKey }) => promptCacheKey,
   read: readChat,
   relay: chatRelay,
-  codecs: {
-    content: openaiServer,
-    images: undefined,
-    embeddings: undefined,
-    countTokens: undefined,
-  },
+  codecs: async () => ({
+    content: (await import('../../dialects/openai/server/codec.ts')).openaiServer,
+  }),
   imageCounter: openaiImageCounter,
   // All OpenAI clients ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),

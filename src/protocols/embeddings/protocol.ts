@@ -1,6 +1,5 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings. */
 import { operations } from '../../call.ts';
-import { openaiEmbeddingServer } from '../../dialects/openai/embedding-server.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
 import { readEmbeddings } from './read.ts';
@@ -22,12 +21,9 @@ export const embeddings: Protocol = {
   candidates: { member: 'n', maximum: 1 },
   read: readEmbeddings,
   relay: embeddingsRelay,
-  codecs: {
-    content: undefined,
-    images: undefined,
-    embeddings: openaiEmbeddingServer,
-    countTokens: undefined,
-  },
+  codecs: async () => ({
+    embeddings: (await import('../../dialects/openai/embedding-server.ts')).openaiEmbeddingServer,
+  }),
   imageCounter: undefined,
   keepAlive: () => undefined,
 };

@@ -1,6 +1,5 @@
 /** `POST /v1/images/generations`: OpenAI's image generation. */
 import { operations } from '../../call.ts';
-import { readImageRequest } from '../../dialects/openai/image-request.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
 import { readImages } from './read.ts';
@@ -21,12 +20,9 @@ export const images: Protocol = {
   candidates: { member: 'n', maximum: 10 },
   read: readImages,
   relay: imagesRelay,
-  codecs: {
-    content: undefined,
-    images: readImageRequest,
-    embeddings: undefined,
-    countTokens: undefined,
-  },
+  codecs: async () => ({
+    images: (await import('../../dialects/openai/image-request.ts')).readImageRequest,
+  }),
   // The reply reports the number of its images.
   imageCounter: undefined,
   keepAlive: () => undefined,

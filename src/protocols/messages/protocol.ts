@@ -1,6 +1,5 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
 import { operations } from '../../call.ts';
-import { anthropicServer } from '../../dialects/anthropic/server/codec.ts';
 import { pingEvent } from '../../dialects/anthropic/stream-events.ts';
 import { anthropicCaller } from '../callers/anthropic.ts';
 import type { Protocol } from '../protocol.ts';
@@ -31,12 +30,10 @@ export const messages: Protocol = {
   checkHeaders: checkMessagesHeaders,
   read: readMessages,
   relay: messagesRelay,
-  codecs: {
-    content: anthropicServer,
-    images: undefined,
-    embeddings: undefined,
+  codecs: async () => ({
+    content: (await import('../../dialects/anthropic/server/codec.ts')).anthropicServer,
     countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
-  },
+  }),
   imageCounter: undefined,
   // Anthropic sends such events too.
   keepAlive: (framing) => (framing === 'sse' ? pingEvent : undefined),

@@ -3,10 +3,6 @@
  * are two rows of the table, because requests and replies differ, and one API for catalogs.
  */
 import { operations } from '../../call.ts';
-import {
-  geminiBatchEmbeddingServer,
-  geminiEmbeddingServer,
-} from '../../dialects/gemini/embedding-server.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import type { Protocol } from '../protocol.ts';
 import { readBatchEmbedContents, readEmbedContent } from './read.ts';
@@ -29,18 +25,15 @@ const shared: Omit<Protocol, 'methods' | 'read' | 'relay' | 'codecs'> = {
   keepAlive: () => undefined,
 };
 
+const embeddingServers = () => import('../../dialects/gemini/embedding-server.ts');
+
 /** The row of `:embedContent`. */
 export const embedContent: Protocol = {
   ...shared,
   methods: { embedContent: { operation: operations.embed, framing: () => 'json' } },
   read: readEmbedContent,
   relay: embedContentRelay,
-  codecs: {
-    content: undefined,
-    images: undefined,
-    embeddings: geminiEmbeddingServer,
-    countTokens: undefined,
-  },
+  codecs: async () => ({ embeddings: (await embeddingServers()).geminiEmbeddingServer }),
 };
 
 /** The row of `:batchEmbedContents`. */
@@ -49,10 +42,5 @@ export const batchEmbedContents: Protocol = {
   methods: { batchEmbedContents: { operation: operations.embed, framing: () => 'json' } },
   read: readBatchEmbedContents,
   relay: batchEmbedContentsRelay,
-  codecs: {
-    content: undefined,
-    images: undefined,
-    embeddings: geminiBatchEmbeddingServer,
-    countTokens: undefined,
-  },
+  codecs: async () => ({ embeddings: (await embeddingServers()).geminiBatchEmbeddingServer }),
 };

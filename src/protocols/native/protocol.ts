@@ -1,7 +1,6 @@
 /** `POST /v1beta/models/{model}:generateContent` and its siblings: the native (Gemini) protocol. */
 import { operations } from '../../call.ts';
 import { geminiImageCounter } from '../../dialects/gemini/count-images.ts';
-import { geminiServer } from '../../dialects/gemini/server/codec.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import type { Protocol } from '../protocol.ts';
 import { readNative } from './read.ts';
@@ -38,12 +37,10 @@ export const native: Protocol = {
   },
   read: readNative,
   relay: nativeRelay,
-  codecs: {
-    content: geminiServer,
-    images: undefined,
-    embeddings: undefined,
+  codecs: async () => ({
+    content: (await import('../../dialects/gemini/server/codec.ts')).geminiServer,
     countTokens: { member: 'totalTokens', write: (count) => `{"totalTokens":${count}}` },
-  },
+  }),
   imageCounter: geminiImageCounter,
   // A comment would end the stream for Google's older clients; all of them skip leading line ends.
   keepAlive: (framing, isFirst) => (isFirst && framing !== 'json' ? '\r\n' : undefined),

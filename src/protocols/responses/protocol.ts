@@ -1,6 +1,5 @@
 /** `POST /v1/responses` and its siblings: OpenAI's Responses API. */
 import { operations } from '../../call.ts';
-import { openaiResponsesServer } from '../../dialects/openai-responses/server/codec.ts';
 import { GatewayError } from '../../errors.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol } from '../protocol.ts';
@@ -43,15 +42,14 @@ export const responses: Protocol = {
     promptCacheKey ?? sessionHeader(headers, 'session-id'),
   read: readResponses,
   relay: responsesRelay,
-  codecs: {
-    content: openaiResponsesServer,
-    images: undefined,
-    embeddings: undefined,
+  codecs: async () => ({
+    content: (await import('../../dialects/openai-responses/server/codec.ts'))
+      .openaiResponsesServer,
     countTokens: {
       member: 'input_tokens',
       write: (count) => `{"object":"response.input_tokens","input_tokens":${count}}`,
     },
-  },
+  }),
   imageCounter: undefined,
   // All clients of the API ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),

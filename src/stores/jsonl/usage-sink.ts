@@ -1,9 +1,11 @@
 /** Appends usage records to a file as lines of JSON, which every log tool can read. */
+
 import { appendFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
 import { swallowErrors } from '../../events.ts';
+import { jsonWithBigints } from '../../json.ts';
 import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { priceToJson } from '../../prices/codec.ts';
@@ -122,9 +124,5 @@ function lineWriter(path: string): LineWriter {
 
 /** JSON escapes control characters, so a record is one line, whatever its metadata contains. */
 function lineOf(entry: UsageRecord): string {
-  const text = JSON.stringify(
-    { ...entry, price: priceToJson(entry.price) },
-    (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
-  );
-  return `${text}\n`;
+  return `${jsonWithBigints({ ...entry, price: priceToJson(entry.price) })}\n`;
 }

@@ -1,7 +1,7 @@
 /**
  * A hash table of items by id that tolerates frequent adds and deletes. Not a `Map`: V8 reallocates
  * its table every few dozen calls, and the old tables keep their items alive
- * (`docs/performance.md`).
+ * (`docs/internals/performance.md`).
  */
 
 /** An id and its hash. */

@@ -1,15 +1,15 @@
 /** A catalog in a PostgreSQL table of versions of the list of models; serves the newest one. */
 import { z } from 'zod';
-import { StoreUnavailable } from '../../ports/call-options.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
-import { bigintAt, textAt } from '../sql/columns.ts';
 import {
   type CatalogTable,
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
-} from '../sql/published-catalog.ts';
-import { publishedCatalogShape } from '../sql/published-catalog-options.ts';
+  publishedCatalogShape,
+} from '../../catalog/published-catalog.ts';
+import { StoreUnavailable } from '../../ports/call-options.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
+import { bigintAt, textAt } from '../sql/columns.ts';
 import { type PostgresLocation, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 

@@ -2,7 +2,7 @@
  * An idempotency store in PostgreSQL, exact over any number of processes, by the server's clock.
  */
 import { z } from 'zod';
-import { type JsonValue, member } from '../../json.ts';
+import { type JsonValue, jsonWithBigints, member } from '../../json.ts';
 import { type CallOptions, StoreCorrupt } from '../../ports/call-options.ts';
 import type {
   AbandonResult,
@@ -12,7 +12,6 @@ import type {
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
-import { jsonText } from '../sql/columns.ts';
 import { type PostgresLocation, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import { resultOf } from './quota-replies.ts';
@@ -59,7 +58,7 @@ export function postgresIdempotencyStore(options: PostgresLocation): PostgresIde
 
   return {
     claim: async (input, callOptions) =>
-      claimResult(resultOf(await rows(claimSql, [jsonText(input)], callOptions))),
+      claimResult(resultOf(await rows(claimSql, [jsonWithBigints(input)], callOptions))),
     finish: async ({ name, claimId, state, httpStatus, keepMs }, callOptions) => {
       const values = [name, claimId, state, String(httpStatus), String(keepMs)];
       return { status: (await changed(finishSql, values, callOptions)) ? 'finished' : 'gone' };

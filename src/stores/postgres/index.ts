@@ -3,14 +3,14 @@
  * PostgreSQL.
  */
 
-export type { KeyTable } from '../sql/key-row.ts';
 export type {
   CredentialReference,
   PublishedCatalog,
   PublishedCatalogOptions,
   PublishedChannel,
   PublishedModel,
-} from '../sql/published-catalog.ts';
+} from '../../catalog/published-catalog.ts';
+export type { KeyTable } from '../sql/key-row.ts';
 export type {
   RefusalFilter,
   RefusalGrouping,

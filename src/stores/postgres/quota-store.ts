@@ -3,7 +3,7 @@
  * and one transaction, run by a function in the database.
  */
 import { z } from 'zod';
-import type { JsonValue } from '../../json.ts';
+import { type JsonValue, jsonWithBigints } from '../../json.ts';
 import {
   type CallOptions,
   isStoreUnavailable,
@@ -29,7 +29,6 @@ import type {
   SettleResult,
 } from '../../ports/quota-store.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
-import { jsonText } from '../sql/columns.ts';
 import { type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import { quotaProblems } from './quota-check.ts';
@@ -161,7 +160,8 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
 }
 
 function functionCaller({ rows }: Statements): CallFunction {
-  return async (sql, input, options) => resultOf(await rows(sql, [jsonText(input)], options));
+  return async (sql, input, options) =>
+    resultOf(await rows(sql, [jsonWithBigints(input)], options));
 }
 
 /** For a call of several transactions: once the first has succeeded, no failure is `not_done`. */

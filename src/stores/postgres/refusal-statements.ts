@@ -1,7 +1,7 @@
 /** The statements on the table of refusals: adding counts, sums by names, deletion of old ones. */
+import { jsonWithBigints } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { RecordedRefusals } from '../../ports/refusal-log.ts';
-import { jsonText } from '../sql/columns.ts';
 import {
   checkRefusalReport,
   filterNames,
@@ -58,7 +58,7 @@ export async function writeRefusals(
   counts: readonly RecordedRefusals[],
   options?: CallOptions,
 ): Promise<void> {
-  await rows(insertRefusals, [jsonText(counts.map(refusalRow))], options);
+  await rows(insertRefusals, [jsonWithBigints(counts.map(refusalRow))], options);
 }
 
 /** See `RefusalQueries.refusalReport`. */

@@ -2,9 +2,10 @@
  * The statements on the usage table: writing batches, reading sums and pages of records, and
  * deleting old ones.
  */
+import { jsonWithBigints } from '../../json.ts';
 import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
-import { bigintAt, integerOrNoneAt, jsonText, textAt } from '../sql/columns.ts';
+import { bigintAt, integerOrNoneAt, textAt } from '../sql/columns.ts';
 import { firstByteBucket, firstBytesFrom } from '../sql/first-bytes.ts';
 import {
   type CheckedGrouping,
@@ -70,7 +71,7 @@ export async function writeUsage(
   signal: AbortSignal,
 ): Promise<void> {
   const rowsToWrite = [...latestOfEachCall(records).values()].map(({ row }) => row);
-  await rows(insertUsage, [jsonText(rowsToWrite)], { timeoutMs, signal });
+  await rows(insertUsage, [jsonWithBigints(rowsToWrite)], { timeoutMs, signal });
 }
 
 /** The highest revision of each call, since one statement can't change a row twice. */
@@ -99,7 +100,7 @@ export interface BufferedRecord {
 export function prepare(record: UsageRecord): BufferedRecord {
   const values = usageValuesOf(record);
   const row = Object.fromEntries(usageColumns.map(({ name }, index) => [name, values[index]]));
-  return { record, call: jsonText([record.requestId, record.reservationId]), row };
+  return { record, call: jsonWithBigints([record.requestId, record.reservationId]), row };
 }
 
 /** Whether the database refused the content of a record, so that a retry is useless. */
@@ -277,7 +278,7 @@ export async function readLastCalls(
   options?: CallOptions,
 ): Promise<readonly (number | undefined)[]> {
   checkKeyIds(keyIds);
-  const found = await rows(selectLastCalls, [jsonText(keyIds)], options);
+  const found = await rows(selectLastCalls, [jsonWithBigints(keyIds)], options);
   return found.map((row) => integerOrNoneAt(row, 'started_at_ms'));
 }
 

@@ -5,12 +5,11 @@
  * Replies are user data, including images, so this store is used only if a host sets it up.
  */
 import { z } from 'zod';
-import { parseJson } from '../../json.ts';
+import { jsonWithBigints, parseJson } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
-import { jsonText } from '../sql/columns.ts';
 import { stringsFrom } from '../sql/usage-json.ts';
 import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
@@ -87,7 +86,7 @@ export function redisResultStore(options: RedisResultStoreOptions): ResultStore 
 
 /** The headers as one line of JSON, then the body. */
 function bytesOf({ headers, body }: StoredResult): Uint8Array {
-  return Buffer.concat([Buffer.from(`${jsonText(headers)}\n`), body]);
+  return Buffer.concat([Buffer.from(`${jsonWithBigints(headers)}\n`), body]);
 }
 
 function resultFrom(reply: unknown): StoredResult | undefined {

@@ -97,13 +97,6 @@ export function jsonAt(row: unknown, column: string): JsonValue | undefined {
   return parseJson(typeof value === 'string' ? value : JSON.stringify(value)) ?? corrupt(column);
 }
 
-/** JSON with bigints as decimal text, which no parser rounds. */
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_name, item: unknown) =>
-    typeof item === 'bigint' ? item.toString() : item,
-  );
-}
-
 /** Refuses a row. The error names the column but not the value, which may be anything. */
 export function corrupt(column: string): never {
   throw new StoreCorrupt(`the column ${column} has an invalid value`);

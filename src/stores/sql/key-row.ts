@@ -4,13 +4,13 @@
  */
 import { ConfigurationError } from '../../errors.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, jsonWithBigints, member } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { KeyPage, KeyPageQuery } from '../../ports/key-page.ts';
 import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
 import type { KeyRateLimits } from '../../ports/rates.ts';
 import { areKeyRates } from '../../ports/rates-schema.ts';
-import { corrupt, flagAt, jsonAt, jsonText, textAt } from './columns.ts';
+import { corrupt, flagAt, jsonAt, textAt } from './columns.ts';
 import { nanosFrom, stringsFrom } from './usage-json.ts';
 
 /** A {@link KeyStore} over a table whose keys can be changed while gateways run. */
@@ -48,7 +48,7 @@ export interface KeyTable extends KeyStore {
 
 /** The column `record`: all members that have no separate column. */
 export function keyText({ id: _id, group: _group, disabled: _disabled, ...rest }: ApiKey): string {
-  return jsonText(rest);
+  return jsonWithBigints(rest);
 }
 
 /**

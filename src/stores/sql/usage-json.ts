@@ -5,7 +5,7 @@ import { type CostMember, costMembers, type Nanos, type ToolCalls } from '../../
 import { isNanos } from '../../ports/quota-input.ts';
 import type { CallAttempt, RecordedLine } from '../../ports/usage-sink.ts';
 
-/** An amount as {@link jsonText} writes it. */
+/** An amount as {@link jsonWithBigints} writes it. */
 export function nanosFrom(value: JsonValue | undefined): Nanos | undefined {
   if (typeof value !== 'string' || !/^\d{1,16}$/.test(value)) return undefined;
   const nanos = BigInt(value);

@@ -2,7 +2,9 @@
  * The row of a usage record: members that reports filter by or sum up are columns, the rest is
  * JSON. Reading a row checks it and returns the original record.
  */
+
 import { storedReason } from '../../failure-reasons.ts';
+import { jsonWithBigints } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { protocolNames } from '../../ports/catalog.ts';
 import { isNanos } from '../../ports/quota-input.ts';
@@ -14,7 +16,6 @@ import {
   integerAt,
   integerOrNoneAt,
   jsonAt,
-  jsonText,
   literalAt,
   nanosAt,
   nanosOrNoneAt,
@@ -118,14 +119,14 @@ export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
     record.reason ?? null,
     record.basis,
     ...countsOf(usage).map(count),
-    usage?.toolCalls === undefined ? null : jsonText(usage.toolCalls),
+    usage?.toolCalls === undefined ? null : jsonWithBigints(usage.toolCalls),
     record.heldNanos,
     record.chargeNanos,
     record.costNanos ?? null,
-    jsonText(priceToJson(record.price)),
-    record.metadata === undefined ? null : jsonText(record.metadata),
-    jsonText(record.lines),
-    jsonText(record.attempts),
+    jsonWithBigints(priceToJson(record.price)),
+    record.metadata === undefined ? null : jsonWithBigints(record.metadata),
+    jsonWithBigints(record.lines),
+    jsonWithBigints(record.attempts),
     record.booked,
     count(record.revision),
   ].map(storable);

@@ -1,15 +1,15 @@
 /** A catalog in a SQLite table of versions of the list of models; serves the newest one. */
 import { z } from 'zod';
-import { type Clock, systemClock } from '../../clock.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
-import { bigintAt, textAt } from '../sql/columns.ts';
 import {
   type CatalogTable,
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
-} from '../sql/published-catalog.ts';
-import { publishedCatalogShape } from '../sql/published-catalog-options.ts';
+  publishedCatalogShape,
+} from '../../catalog/published-catalog.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
+import { bigintAt, textAt } from '../sql/columns.ts';
 import { connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 

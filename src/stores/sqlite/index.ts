@@ -2,14 +2,15 @@
  * The entry point `tollgate/sqlite`: five stores over a database that the host opens with libsql,
  * better-sqlite3 or `node:sqlite`, and the migrations of their tables.
  */
-export type { KeyTable } from '../sql/key-row.ts';
+
 export type {
   CredentialReference,
   PublishedCatalog,
   PublishedCatalogOptions,
   PublishedChannel,
   PublishedModel,
-} from '../sql/published-catalog.ts';
+} from '../../catalog/published-catalog.ts';
+export type { KeyTable } from '../sql/key-row.ts';
 export type {
   RefusalFilter,
   RefusalGrouping,

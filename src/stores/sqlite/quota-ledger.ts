@@ -2,7 +2,7 @@
  * The ledger of the SQLite quota store: rows, the reservations on them, and the steps that move
  * amounts between the two. Every step runs inside the transaction of its operation.
  */
-import { items, member } from '../../json.ts';
+import { items, jsonWithBigints, member } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
 import { isNanos, limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { QuotaLine, QuotaState } from '../../ports/quota-store.ts';
@@ -12,7 +12,6 @@ import {
   flagAt,
   integerAt,
   jsonAt,
-  jsonText,
   literalAt,
   nanosAt,
   textAt,
@@ -214,7 +213,7 @@ export function hold(
   dueAtMs: number,
 ): void {
   const { connection, partition } = ledger;
-  const text = jsonText(lines);
+  const text = jsonWithBigints(lines);
   connection.run(insertHold, partition, id, 'held', BigInt(dueAtMs), null, text, '[]');
   for (const line of lines) changeAmounts(ledger, line, { held: line.amount, inFlight: 1n });
   for (const subject of subjectsOf(lines)) {
@@ -227,7 +226,7 @@ export function renew(ledger: PartitionLedger, before: Hold, renewed: Hold): voi
   const { connection, partition } = ledger;
   const { id, lines, dueAtMs, isIdle } = renewed;
   const idle = isIdle ? 1n : 0n;
-  connection.run(renewHold, BigInt(dueAtMs), idle, jsonText(lines), partition, id);
+  connection.run(renewHold, BigInt(dueAtMs), idle, jsonWithBigints(lines), partition, id);
   const becomesIdle = isIdle && !before.isIdle;
   if (becomesIdle) for (const line of lines) changeAmounts(ledger, line, { inFlight: -1n });
   if (dueAtMs === before.dueAtMs && !becomesIdle) return;
@@ -255,7 +254,7 @@ export function recordEnding(
   state: HoldEnding,
   charged: readonly Nanos[] = [],
 ): void {
-  const text = jsonText(charged);
+  const text = jsonWithBigints(charged);
   if (known === undefined) {
     connection.run(insertHold, partition, id, state, 0n, BigInt(nowMs), '[]', text);
   } else {

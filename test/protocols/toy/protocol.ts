@@ -81,7 +81,7 @@ export const toyProtocol: Protocol = {
       typeof member(reply, 'says') === 'string' ? undefined : 'upstream_protocol_error',
     readUsage: (reply) => usageOf(member(reply, 'spent')),
   },
-  codecs: {
+  codecs: async () => ({
     content: {
       begin: (body, requested) => {
         const messages = items(body.ask ?? null).map((content) => ({ role: 'user', content }));
@@ -92,10 +92,7 @@ export const toyProtocol: Protocol = {
         };
       },
     },
-    images: undefined,
-    embeddings: undefined,
-    countTokens: undefined,
-  },
+  }),
   imageCounter: undefined,
   keepAlive: () => undefined,
 };

@@ -2,10 +2,10 @@
 /** Keys and catalogs in PostgreSQL: changed by one process, seen by all, without secrets. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { PublishedModel } from '../../../src/catalog/published-catalog.ts';
 import type { GatewayEvent } from '../../../src/events.ts';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
-import type { PublishedModel } from '../../../src/stores/sql/published-catalog.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { migrated } from './schema.ts';

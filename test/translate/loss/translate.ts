@@ -16,6 +16,7 @@ import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../../src/json.ts';
 import type { Capabilities, DialectName } from '../../../src/ports/catalog.ts';
+import { clientCodecs } from '../../support/codecs.ts';
 import type { Protocol } from '../laws/caller-side.ts';
 import { strings } from '../laws/tree.ts';
 
@@ -86,7 +87,7 @@ interface Exchanges {
 
 function exchangesFor(route: Route, body: unknown, streamed = false): Exchanges {
   const caller = codecs[route.protocol].begin(requestOf(body), { streamed });
-  const upstream = dialects[route.dialect].content.begin(caller.request, targetOf(route));
+  const upstream = clientCodecs[route.dialect].content.begin(caller.request, targetOf(route));
   return { caller, upstream };
 }
 

@@ -7,6 +7,7 @@ import { dialects } from '../../../src/dialects/table.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../../src/json.ts';
 import type { Capabilities, DialectName } from '../../../src/ports/catalog.ts';
+import { clientCodecs } from '../../support/codecs.ts';
 
 /** Reads the body for a whole reply. */
 export function readBody(body: JsonObject): ReadRequest {
@@ -60,7 +61,7 @@ export function writtenFor(
   { dialect, model, own }: Upstream,
   request: ContentRequest,
 ): { readonly body: JsonValue; readonly dropped: readonly string[] } {
-  const { body, dropped } = dialects[dialect].content.begin(request, {
+  const { body, dropped } = clientCodecs[dialect].content.begin(request, {
     upstreamModel: model,
     capabilities: capabilitiesOf(dialects[dialect].capabilities, model, own),
     maxOutputTokens: undefined,

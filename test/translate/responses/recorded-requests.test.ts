@@ -9,6 +9,7 @@ import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
+import { clientCodecs } from '../../support/codecs.ts';
 import { responsesFixture, responsesFixtures } from '../../support/responses-fixtures.ts';
 import { bodyOf, readBody, refusalOf, upstreams, writtenFor } from './read.ts';
 
@@ -136,7 +137,7 @@ describe('tools of Codex', () => {
     expect(callers).toContainEqual({ namespace: 'clock', name: 'sleep', kind: 'function' });
     expect(callers).toHaveLength(11);
     for (const { dialect, model } of upstreams) {
-      const exchange = dialects[dialect].content.begin(request, {
+      const exchange = clientCodecs[dialect].content.begin(request, {
         upstreamModel: model,
         capabilities: capabilitiesOf(dialects[dialect].capabilities, model, undefined),
         maxOutputTokens: undefined,

@@ -29,19 +29,21 @@ export const toy: Dialect = {
   streams: serverSentEvents,
   readFailure: (status) => ({ ...noFault, status }),
   inBandFailure: (reply) => (member(reply, 'oops') === undefined ? undefined : noFault),
-  content: {
-    begin: (request) => ({
-      body: JSON.stringify({ lines: linesOf(request), stream: request.streamed }),
-      dropped: request.temperature === undefined ? [] : [request.names.temperature],
-      unread: () => [],
-      readReply: (reply) => [...textIn(reply), ...endIn(reply)],
-      readStream: reader,
-    }),
-  },
-  images: undefined,
-  embeddings: undefined,
-  measure: (body) => sizeOf(promptTally(body)),
-  tokenCounter: undefined,
+  codecs: async () => ({
+    content: {
+      begin: (request) => ({
+        body: JSON.stringify({ lines: linesOf(request), stream: request.streamed }),
+        dropped: request.temperature === undefined ? [] : [request.names.temperature],
+        unread: () => [],
+        readReply: (reply) => [...textIn(reply), ...endIn(reply)],
+        readStream: reader,
+      }),
+    },
+    images: undefined,
+    embeddings: undefined,
+    measure: (body) => sizeOf(promptTally(body)),
+    tokenCounter: undefined,
+  }),
 };
 
 const noFault = {

@@ -72,18 +72,20 @@ function partsOf({ key, refused }: ShownKey, page: PageContext, ends: Ends): HTM
       ? el('p', { class: 'why' }, `No model serves the group ${key.group}.`)
       : undefined,
     actionsOf(key, page, ends),
-    el(
-      'section',
-      { class: 'balances' },
-      el('h3', {}, 'Quota'),
-      key.balances.length === 0
-        ? el('p', { class: 'hint' }, 'This key is charged to no subject: it has no limit.')
-        : key.balances.map(balanceOf),
-    ),
+    el('section', { class: 'balances' }, el('h3', {}, 'Quota'), balancesOf(key)),
     refusedLately(key, refused, page, ends),
     factsOf(key, page),
     link(page.href({ view: 'calls', params: { key: key.id } }), 'Calls of this key'),
   );
+}
+
+function balancesOf({ balances }: Key): Child {
+  if (balances === null) {
+    return el('p', { class: 'hint' }, 'The quota store failed, so the balances are unknown.');
+  }
+  return balances.length === 0
+    ? el('p', { class: 'hint' }, 'This key is charged to no subject: it has no limit.')
+    : balances.map(balanceOf);
 }
 
 function refusedLately(
@@ -93,7 +95,7 @@ function refusedLately(
   { done }: Ends,
 ): Child {
   if (refused.length === 0) return undefined;
-  const canTopUp = canManage(page) && key.balances.length > 0;
+  const canTopUp = canManage(page) && key.balances?.length !== 0;
   return el(
     'section',
     { class: 'balances' },
@@ -109,7 +111,7 @@ function refusedLately(
 function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
   const { changeKeys, removeKeys, issueKeys } = page.session.capabilities;
   if (!canManage(page)) return undefined;
-  const hasQuota = key.balances.length > 0;
+  const hasQuota = key.balances?.length !== 0;
   const action = (label: string, open: () => void, name: string, look = 'button'): HTMLElement =>
     button(label, open, { class: look, 'data-focus': name });
   return el(

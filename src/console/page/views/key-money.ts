@@ -68,7 +68,7 @@ export function topUpDialog(key: Key, page: PageContext, done: () => void): void
 
 /** Only keys that are charged to several subjects need a choice. */
 function subjectField({ balances }: Key): Field | undefined {
-  if (balances.length < 2) return undefined;
+  if (balances === null || balances.length < 2) return undefined;
   const main = balances.find(({ isMain }) => isMain);
   return choiceField(
     'subject',

@@ -34,7 +34,7 @@ export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
 
 /** The main balance of a key: its own, else the first. */
 export function mainOf({ balances }: Key): Balance | undefined {
-  return balances.find(({ isMain }) => isMain) ?? balances[0];
+  return balances?.find(({ isMain }) => isMain) ?? balances?.[0];
 }
 
 /** Whether calls with the key are served, as a word and an icon. */
@@ -45,11 +45,11 @@ export function keyState(
   if (disabled) return stateBadge('off', 'off', 'disabled');
   if (expiresAtMs !== null && expiresAtMs <= nowMs) return stateBadge('off', 'clock', 'expired');
   if (isGroupServed === false) return stateBadge('warn', 'warn', 'no model');
-  const isOut = balances.some(
+  const isOut = balances?.some(
     ({ limitNanos, remainingNanos }) => limitNanos !== '0' && remainingNanos === '0',
   );
   if (isOut) return stateBadge('bad', 'bad', 'out of quota');
-  const isNear = balances.some((balance) => fullnessOf(balance) >= nearlyOut);
+  const isNear = balances?.some((balance) => fullnessOf(balance) >= nearlyOut);
   return isNear ? stateBadge('warn', 'warn', 'nearly out') : stateBadge('ok', 'ok', 'enabled');
 }
 
@@ -59,7 +59,7 @@ function stateBadge(tone: string, name: IconName, word: string): HTMLElement {
 
 function quotaCell(key: Key): Child {
   const balance = mainOf(key);
-  if (balance === undefined) return 'no quota';
+  if (balance === undefined) return key.balances === null ? 'unknown' : 'no quota';
   return [
     quotaBar(balance),
     el(

@@ -30,8 +30,8 @@ export function spendTable({ data, total }: Usage, page: PageContext): HTMLEleme
         cell: ({ chargeNanos }) => shareCell(shareOf(chargeNanos, total.chargeNanos), '--complete'),
       },
       amount('charged', ({ chargeNanos }) => chargeNanos),
-      amount('cost', (row) => costOf(row)?.costNanos ?? null),
-      amount('margin', (row) => costOf(row)?.marginNanos ?? null),
+      amount('cost', (row) => row.costNanos),
+      amount('margin', (row) => row.marginNanos),
       { head: 'calls', kind: 'number', cell: ({ calls }) => countText(calls) },
       { head: 'tokens in', kind: 'number', cell: ({ inputTokens }) => tokens(inputTokens) },
       { head: 'tokens out', kind: 'number', cell: ({ outputTokens }) => tokens(outputTokens) },
@@ -40,13 +40,6 @@ export function spendTable({ data, total }: Usage, page: PageContext): HTMLEleme
     rows: data,
     keyOf: ({ names }) => names.join('\n'),
   });
-}
-
-/** Cost and margin; both are 0 only if no channel states its cost. */
-export function costOf<T extends Pick<UsageRow, 'costNanos' | 'marginNanos'>>(
-  row: T,
-): T | undefined {
-  return row.costNanos === '0' && row.marginNanos === '0' ? undefined : row;
 }
 
 function tokens(count: number): Child {

@@ -13,7 +13,7 @@ import type { Usage } from '../wire.ts';
 import { booksPanel } from './spend-books.ts';
 import { dayPanel } from './spend-days.ts';
 import { groupingControls, groupingsOf } from './spend-groupings.ts';
-import { costOf, spendTable } from './spend-table.ts';
+import { spendTable } from './spend-table.ts';
 
 /** Opens the view. */
 export function spendView(page: PageContext): View {
@@ -98,8 +98,8 @@ function totals({ total }: Usage): HTMLElement {
     { class: 'totals' },
     amount('charged', chargeNanos),
     amount('of it not booked yet', unbookedNanos),
-    amount('your cost', costOf(total)?.costNanos ?? null),
-    amount('margin', costOf(total)?.marginNanos ?? null),
+    amount('your cost', total.costNanos),
+    amount('margin', total.marginNanos),
     el(
       'div',
       { class: 'amount' },

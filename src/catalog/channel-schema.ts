@@ -1,0 +1,253 @@
+/**
+ * Validates a channel of a model, member by member. Each message completes a sentence that begins
+ * with the member's path, and says what to write instead.
+ */
+import { z } from 'zod';
+import {
+  type Capabilities,
+  type Channel,
+  dialectNames,
+  reasoningEfforts,
+} from '../ports/catalog.ts';
+import { flag, nanos, oneOf, type Path, positive, text, wait } from '../ports/set-up.ts';
+import type { Timeouts } from '../ports/timeouts.ts';
+import { costSchema } from '../prices/schema.ts';
+
+/** Requires a schema for every member of a type, so that a new one can't be forgotten. */
+export type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
+
+/** An id or a name. */
+export const name = text('must be text of at least one character, without control characters');
+// Not `optional`: an explicit undefined would override the gateway's default.
+const ownWait = wait.exactOptional();
+
+/** Of a model or a channel, in place of the gateway's. */
+export const timeouts = z
+  .strictObject(
+    {
+      connectMs: ownWait,
+      firstByteStreamedMs: ownWait,
+      firstByteMs: ownWait,
+      idleMs: ownWait,
+      firstTokenMs: ownWait,
+      quietMs: ownWait,
+      totalMs: ownWait,
+    } satisfies Members<Timeouts>,
+    'must be an object',
+  )
+  .optional();
+
+function baseUrlForm({ input }: { readonly input?: unknown }): string {
+  const isAzure = typeof input === 'string' && /[?&]api-version=/.test(input);
+  const azure = '. For Azure, use https://<resource>.openai.azure.com/openai/v1';
+  return `must be an http or https URL without user, query and fragment${isAzure ? azure : ''}`;
+}
+
+// Printable ASCII: anything else would break the header it is sent in, or make the call throw.
+const credential = z
+  .custom(
+    (value) => typeof value === 'function' || typeof value === 'string',
+    'must be a secret, or a function that returns one',
+  )
+  .refine((value) => value !== '', 'must not be empty')
+  .refine(
+    (value) => typeof value !== 'string' || value === '' || /^[!-~](?:[ -~]*[!-~])?$/.test(value),
+    'must be printable ASCII without space around it; trim what was read from a file',
+  )
+  .refine(
+    (value) => typeof value !== 'string' || !/^bearer /i.test(value),
+    'must be the secret alone: remove "Bearer ", which the gateway adds',
+  )
+  .refine(
+    (value) => typeof value !== 'string' || !/^\$\{[^}]*\}$/.test(value),
+    'is a placeholder in quotation marks, which nothing replaces. Use the value itself, ' +
+      'such as process.env.NAME',
+  );
+
+/** Headers that the gateway or the HTTP client writes: a second value would contradict theirs. */
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const headerName = z
+  .string()
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name, which takes letters, digits and dashes')
+  .refine(
+    (header) => !reservedHeaders.has(header.toLowerCase()),
+    'is written by the gateway; remove it, and give the secret as credential',
+  );
+
+const headerValue = 'must be text of printable ASCII without line breaks';
+
+const headers = z.record(
+  headerName,
+  z.string(headerValue).regex(/^[ -~]*$/, headerValue),
+  'must be an object of header names and values',
+);
+
+/** The admin interface has the id in a path, in which HTTP clients resolve `.` and `..`. */
+const channelId = name.refine(
+  (id) => id !== '.' && id !== '..',
+  'must not be one or two dots, which stand for folders in a path',
+);
+
+const media = ['image', 'audio', 'video', 'document'] as const;
+
+const count = z
+  .int('must be a whole number of 0 or above')
+  .nonnegative('must be a whole number of 0 or above');
+
+const aboveZero = 'must be a whole number above 0';
+
+const thinkingBudget = z.strictObject(
+  { min: count, max: count, off: flag.optional() },
+  'must be a range: { min, max }, in tokens',
+);
+
+/** The type requires a schema for every flag, so that a new one can't be forgotten. */
+const flags = {
+  includeUsage: flag.optional(),
+  reasoningOutsideCompletion: flag.optional(),
+  imageBase64: choice(['unasked', 'response_format']),
+  maxTokensField: choice(['max_completion_tokens', 'max_tokens']),
+  reasoning: choice(['effort', 'level', 'budget', 'adaptive', 'none']),
+  efforts: listOf(reasoningEfforts),
+  thinkingBudget: thinkingBudget.optional(),
+  reasoningHistory: flag.optional(),
+  structuredOutput: choice(['schema', 'subset', 'json', 'none']),
+  jsonWithTools: flag.optional(),
+  strictTools: flag.optional(),
+  allowedTools: flag.optional(),
+  parallelToolCalls: flag.optional(),
+  toolEffortNone: flag.optional(),
+  callIds: flag.optional(),
+  signatures: flag.optional(),
+  sampling: choice(['any', 'one', 'none']),
+  topK: flag.optional(),
+  penalties: flag.optional(),
+  seed: flag.optional(),
+  logprobs: flag.optional(),
+  maxCandidates: count.optional(),
+  streamedCandidates: flag.optional(),
+  stopLimit: count.optional(),
+  systemInstruction: flag.optional(),
+  midSystem: choice(['inline', 'lift']),
+  prefill: flag.optional(),
+  mediaUrls: flag.optional(),
+  resultMedia: flag.optional(),
+  mediaInput: listOf(media),
+  mediaOutput: flag.optional(),
+  assistantParts: flag.optional(),
+  builtInWithFunctions: flag.optional(),
+  dropBuiltInTools: flag.optional(),
+  customTools: flag.optional(),
+  verbosity: flag.optional(),
+  promptCacheKey: flag.optional(),
+  responses: flag.optional(),
+  dropBetas: z
+    .array(
+      z.string('must be a flag of anthropic-beta'),
+      'must be a list of flags of anthropic-beta',
+    )
+    .optional(),
+  embeddingBatch: z.int(aboveZero).positive(aboveZero).optional(),
+  embeddingBase64: flag.optional(),
+  embeddingFloat: flag.optional(),
+  embeddingTokens: flag.optional(),
+  unitLength: choice(['always', 'full']),
+} satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
+
+/** Strict, so that a misspelt flag is reported. */
+const capabilitiesSchema = z.strictObject(flags, 'must be an object').optional();
+
+/** Strict, so that a misspelt member is reported. */
+export const channelSchema: z.ZodType = z.strictObject(
+  {
+    id: channelId,
+    dialect: z.enum(dialectNames, oneOf(dialectNames)),
+    baseUrl: z.string({ error: baseUrlForm }).refine(isBaseUrl, { error: baseUrlForm }),
+    credential,
+    account: name.optional(),
+    upstreamModel: name.optional(),
+    priority: z.number('must be a number; lower is tried first').optional(),
+    weight: z
+      .number('must be a number of 0 or above; 0 takes no calls')
+      .nonnegative('must be 0 or above; 0 takes no calls')
+      .optional(),
+    maxPriceNanos: nanos.optional(),
+    cost: costSchema.optional(),
+    groups: z.array(name, 'must be a list of groups; an empty one is for nobody').optional(),
+    maxConcurrentCalls: positive.optional(),
+    stickyBy: z
+      .enum(
+        ['key', 'prompt_cache_key', 'session'],
+        "must be 'key', 'prompt_cache_key' or 'session'",
+      )
+      .optional(),
+    rejectsBeforeWork: flag.optional(),
+    capabilities: capabilitiesSchema,
+    headers: headers.optional(),
+    usageTrust: z.enum(['reported', 'held'], "must be 'reported' or 'held'").optional(),
+    hideErrors: flag.optional(),
+    timeouts,
+  } satisfies Members<Channel>,
+  'must be a channel: an id, a dialect, a baseUrl and a credential',
+);
+
+/** By name of an optional member of a channel: what leaving it out means. */
+const channelRemedies: ReadonlyMap<unknown, string> = new Map([
+  ['account', 'Leave it out for an account of its own'],
+  ['capabilities', "Leave it out for those of the dialect's own provider"],
+  ['cost', 'Leave it out if it is not known'],
+  ['groups', 'Leave it out for all groups of the model'],
+  ['headers', 'Leave it out for none'],
+  ['hideErrors', 'Leave it out for false'],
+  ['maxConcurrentCalls', 'Leave it out for no bound'],
+  ['maxPriceNanos', 'Leave it out for no bound'],
+  ['priority', 'Leave it out for 0'],
+  ['rejectsBeforeWork', 'Leave it out for false'],
+  ['stickyBy', 'Leave it out to share calls by weight'],
+  ['upstreamModel', "Leave it out for the model's id"],
+  ['usageTrust', 'Leave it out to trust what the account reports'],
+  ['weight', 'Leave it out for 1'],
+]);
+
+/** What to do about the member of a channel at a path. */
+export function channelRemedyOf(path: Path, value: unknown): string | undefined {
+  const [first] = path;
+  if (first === 'timeouts') return ownTimeouts;
+  if (path.length !== 1) return undefined;
+  return first === 'credential' ? credentialRemedy(value) : channelRemedies.get(first);
+}
+
+/** What leaving out timeouts means. */
+export const ownTimeouts = "Leave it out for the gateway's own";
+
+/** Which variable it is can't be seen. */
+function credentialRemedy(credential: unknown): string | undefined {
+  return (credential ?? '') === ''
+    ? 'If it is read from an environment variable, set that variable'
+    : undefined;
+}
+
+function isBaseUrl(url: string): boolean {
+  // `URL` drops an empty query or fragment, so a stray ? or # must be found in the text.
+  if (!URL.canParse(url) || /[?#]/.test(url)) return false;
+  const { protocol: scheme, username, password } = new URL(url);
+  return /^https?:$/.test(scheme) && username === '' && password === '';
+}
+
+function choice(values: readonly string[]): z.ZodType {
+  return z.enum(values, oneOf(values)).optional();
+}
+
+function listOf(values: readonly string[]): z.ZodType {
+  return z.array(z.enum(values, oneOf(values)), `must be a list; each ${oneOf(values)}`).optional();
+}

@@ -1,0 +1,99 @@
+/** Resolves the secrets that a catalog file refers to by environment variable or by name. */
+import type { Clock } from '../clock.ts';
+import { ConfigurationError } from '../errors.ts';
+import { type JsonValue, member } from '../json.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
+import { within } from '../ports/within.ts';
+
+/** Where secrets may come from. */
+export interface CredentialSources {
+  readonly credentials: ((name: string) => MaybePromise<string>) | undefined;
+  readonly allowSecretsInFile: boolean;
+  readonly clock: Clock;
+}
+
+/**
+ * Resolves a `credential` member of the file to its secret.
+ *
+ * @throws ConfigurationError that names the member's path and says how to fix it. Of values, it
+ *   repeats only the name of a variable: a secret written in its place must not reach a log.
+ */
+export type ReadCredential = (value: JsonValue, path: string) => Promise<string>;
+
+/** Deadline for one name. While a vault is pending, no newer version of the file is read. */
+const resolveMs = 10_000;
+
+/** One reader per file version: each name is resolved once, so that all its channels agree. */
+export function credentialReader(sources: CredentialSources): ReadCredential {
+  const resolved = new Map<string, string>();
+
+  const named = async (name: string, path: string): Promise<string> => {
+    const known = resolved.get(name);
+    if (known !== undefined) return known;
+    const secret = await resolve(name, path, sources);
+    resolved.set(name, secret);
+    return secret;
+  };
+
+  return async (value, path) => {
+    if (typeof value === 'string') {
+      if (sources.allowSecretsInFile) return value;
+      refuse(path, `is a secret. Write ${forms}, or set options.allowSecretsInFile`);
+    }
+    const env = member(value, 'env');
+    const name = member(value, 'name');
+    if (isName(env) && name === undefined) return fromEnvironment(env, path);
+    if (isName(name) && env === undefined) return named(name, path);
+    refuse(path, `must be ${forms}`);
+  };
+}
+
+const forms = '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }';
+
+function fromEnvironment(variable: string, path: string): string {
+  const secret = process.env[variable];
+  if (secret !== undefined && secret !== '') return secret;
+  const named = looksLikeVariable.test(variable) ? ` ${variable}, which` : ' a variable that';
+  refuse(`${path}.env`, `names${named} is not set. Set it before the file is read`);
+}
+
+/** A secret that was written here by mistake does not look like this, and must not reach a log. */
+const looksLikeVariable = /^[A-Z][A-Z0-9]{0,19}(?:_[A-Z0-9]{1,19}){1,5}$/;
+
+async function resolve(
+  name: string,
+  path: string,
+  { credentials, clock }: CredentialSources,
+): Promise<string> {
+  if (credentials === undefined) {
+    refuse(`${path}.name`, 'needs options.credentials. Give a function from names to secrets');
+  }
+  try {
+    // The type says string, but a host may be plain JavaScript.
+    const secret: unknown = await within(callAsync(credentials, name), resolveMs, clock);
+    if (typeof secret === 'string' && secret !== '') return secret;
+  } catch (cause) {
+    const sentence = 'was not resolved: options.credentials failed. See the cause';
+    throw new ConfigurationError(`${path}.name ${sentence}.`, { cause });
+  }
+  refuse(
+    `${path}.name`,
+    'was not resolved: options.credentials returned no text. Add the name there',
+  );
+}
+
+/** Turns a synchronous throw of the host's function into a rejection. */
+async function callAsync(
+  credentials: (name: string) => MaybePromise<string>,
+  name: string,
+): Promise<unknown> {
+  return credentials(name);
+}
+
+function isName(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function refuse(path: string, sentence: string): never {
+  throw new ConfigurationError(`${path} ${sentence}.`);
+}

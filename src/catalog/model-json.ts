@@ -1,0 +1,118 @@
+/**
+ * Converts models in JSON to the form of the type `Model`: amounts become bigints, and references
+ * to secrets become the secrets. Then they are checked like models in code.
+ */
+import { ConfigurationError, isConfigurationError } from '../errors.ts';
+import { isJsonObject, items, type JsonValue } from '../json.ts';
+import type { Model } from '../ports/catalog.ts';
+import { isNanos } from '../ports/quota-input.ts';
+import { formatPath, type Path, type Problem, refuseProblems } from '../ports/set-up.ts';
+import { priceAt } from '../prices/codec.ts';
+import type { ReadCredential } from './credentials.ts';
+import { modelProblems } from './model-problems.ts';
+
+/** Models and their problems. The models may be used only if there are no problems. */
+export interface ReadModels {
+  readonly models: readonly Model[];
+  /** The paths begin at the list. */
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * The models of a list.
+ *
+ * @throws ConfigurationError that names each wrong member, such as
+ *   `models[3].channels[0].maxPriceNanos`, and how to fix it
+ */
+export async function modelsFrom(
+  list: readonly JsonValue[],
+  readCredential: ReadCredential,
+): Promise<readonly Model[]> {
+  const { models, problems } = await readModels(list, readCredential);
+  refuseProblems(problems);
+  return models;
+}
+
+/**
+ * The same for a caller that has other problems to report, or another name for the list.
+ *
+ * @param known the members that the caller knows to be wrong
+ * @throws ConfigurationError with a cause, if a host's function for secrets failed
+ */
+export async function readModels(
+  list: readonly JsonValue[],
+  readCredential: ReadCredential,
+  root = 'models',
+  known: readonly Path[] = [],
+): Promise<ReadModels> {
+  const problems: Problem[] = [];
+  const reader: Reader = {
+    readCredential,
+    refused: (path, error) => {
+      // The cause would be lost among other problems.
+      if (!isConfigurationError(error) || error.cause !== undefined) throw error;
+      problems.push({ path, sentence: error.message });
+    },
+    textOf: (path) => formatPath(root, path),
+  };
+  const models: unknown = await convert(list, [], reader);
+  if (!Array.isArray(models)) throw new TypeError('the converted list of models is not a list');
+  const paths = problems.map(({ path }) => path);
+  const others = modelProblems(models, { root, known: [...known, ...paths] });
+  return { models, problems: [...problems, ...others] };
+}
+
+/** How members are converted. */
+interface Reader {
+  readonly readCredential: ReadCredential;
+  /** Records the error of a member, which is then left out. */
+  refused(path: Path, error: unknown): void;
+  /** A path as errors show it. */
+  textOf(path: Path): string;
+}
+
+/** Converts one value after the other, so that problems come in the order of the file. */
+async function convert(value: JsonValue, path: Path, reader: Reader): Promise<unknown> {
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const [index, item] of items(value).entries()) {
+      list.push(await convert(item, [...path, index], reader));
+    }
+    return list;
+  }
+  if (!isJsonObject(value)) return value;
+  const members: (readonly [string, unknown])[] = [];
+  for (const [name, item] of Object.entries(value)) {
+    const place = [...path, name];
+    try {
+      members.push([name, await convertMember(name, item, place, reader)]);
+    } catch (error) {
+      reader.refused(place, error);
+    }
+  }
+  return Object.fromEntries(members);
+}
+
+async function convertMember(
+  name: string,
+  value: JsonValue,
+  path: Path,
+  reader: Reader,
+): Promise<unknown> {
+  if (name === 'credential') return reader.readCredential(value, reader.textOf(path));
+  if (name === 'cost' && typeof value === 'string') return value;
+  if (name === 'price' || name === 'cost') return priceAt(value, reader.textOf(path));
+  if (name.endsWith('Nanos')) return nanosOf(value, reader.textOf(path));
+  // The host chooses the names of headers, so no header is converted by its name.
+  return name === 'headers' ? value : convert(value, path, reader);
+}
+
+/** Amounts are at most 2^53 − 1, so a JSON number is exact; tools that print bigints write text. */
+function nanosOf(value: JsonValue, path: string): bigint {
+  const isWhole =
+    typeof value === 'string' ? /^\d{1,16}$/.test(value) : Number.isSafeInteger(value);
+  const nanos = isWhole ? BigInt(String(value)) : undefined;
+  if (isNanos(nanos)) return nanos;
+  const form = 'a whole number from 0 to 2^53 − 1, or one as text: 2500000000 or "2500000000"';
+  throw new ConfigurationError(`${path} must be ${form}.`);
+}

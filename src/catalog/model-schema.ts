@@ -1,0 +1,163 @@
+/**
+ * Validates one model of a catalog, member by member. Each message completes a sentence that begins
+ * with the member's path, and says what to write instead.
+ */
+import { z } from 'zod';
+import { type MediaPartTokens, type Model, protocolNames } from '../ports/catalog.ts';
+import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
+import type { AllowedMembers } from '../ports/reach-members.ts';
+import { flag, oneOf, type Path, positive } from '../ports/set-up.ts';
+import { priceSchema } from '../prices/schema.ts';
+import {
+  channelRemedyOf,
+  channelSchema,
+  type Members,
+  name,
+  ownTimeouts,
+  timeouts,
+} from './channel-schema.ts';
+
+const mediaPartTokens = z
+  .strictObject(
+    {
+      image: positive.optional(),
+      audio: positive.optional(),
+      video: positive.optional(),
+      document: positive.optional(),
+      reference: positive.optional(),
+    } satisfies Members<MediaPartTokens>,
+    'must be an object of tokens by kind: { image: 1500, document: 50000 }',
+  )
+  .optional();
+
+const permission = z
+  .union(
+    [z.literal(true), z.strictObject({ models: z.array(name, 'must be a list of model ids') })],
+    'must be true, or { models: [...] } for these models only',
+  )
+  .optional();
+
+const toolPermission = z
+  .union(
+    [z.literal(true), z.strictObject({ types: z.array(name, 'must be a list of tool types') })],
+    'must be true, or { types: [...] } for tools of these types only',
+  )
+  .optional();
+
+const allow = z
+  .strictObject(
+    {
+      fallbacks: permission,
+      models: permission,
+      svg: permission,
+      route: permission,
+      provider: permission,
+      plugins: permission,
+      preset: permission,
+      advisor: permission,
+      file_id: permission,
+      container: permission,
+      thread: permission,
+      mcp: permission,
+      file_search: permission,
+      code_interpreter: permission,
+      shell: permission,
+      other_tools: toolPermission,
+      endpoint: permission,
+      billing_policy: permission,
+    } satisfies Members<AllowedMembers>,
+    'must be an object of request members: { file_id: true }',
+  )
+  .optional();
+
+/** Each one may be tried on three channels while the caller waits. */
+const maxFallbacks = 5;
+
+const protocol = z.enum(protocolNames, oneOf(protocolNames));
+const quotedNames = protocolNames.map((one) => `'${one}'`);
+const apis = [quotedNames.slice(0, -1).join(', '), quotedNames.at(-1)];
+
+/** One model, checked without the others. Strict, so that a misspelt member is reported. */
+export const modelSchema: z.ZodType = z.strictObject(
+  {
+    id: name,
+    vendor: name.optional(),
+    protocols: z
+      .array(protocol, `must be a list of ${apis.join(' and ')}`)
+      .min(1, `must name ${apis.join(' or ')}, one at least`)
+      .optional(),
+    groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
+    price: priceSchema,
+    channels: z.array(channelSchema, 'must be a list of channels; an empty one serves nobody'),
+    aliases: z.array(name, 'must be a list of ids').optional(),
+    fallbacks: z
+      .array(name, 'must be a list of model ids')
+      .max(maxFallbacks, `must be a list of ${maxFallbacks} model ids at most`)
+      .optional(),
+    maxOutputTokens: positive.optional(),
+    contextTokens: positive.optional(),
+    tokensPerByte: z
+      .number('must be a number above 0')
+      .positive('must be a number above 0')
+      .optional(),
+    mediaPartTokens,
+    allow,
+    rates: rateLimitsSchema.optional(),
+    maxCandidates: positive.optional(),
+    sameVectors: flag.optional(),
+    strict: flag.optional(),
+    createdAtSeconds: positive.optional(),
+    displayName: name.optional(),
+    description: z.string('must be text').optional(),
+    timeouts,
+  } satisfies Members<Model>,
+  'must be a model: an id, groups, a price and channels',
+);
+
+/** By name of an optional member of a model: what leaving it out means. */
+const modelRemedies: ReadonlyMap<unknown, string> = new Map([
+  ['aliases', 'Leave it out for none'],
+  ['allow', 'Leave it out to allow none'],
+  ['contextTokens', 'Leave it out if it is not known'],
+  ['createdAtSeconds', 'Leave it out if it is not known'],
+  ['description', 'Leave it out for none'],
+  ['displayName', 'Leave it out for the id'],
+  ['fallbacks', 'Leave it out for none'],
+  ['maxCandidates', 'Leave it out for 10 images, and no bound of texts'],
+  ['maxOutputTokens', 'Leave it out if it is not known'],
+  ['mediaPartTokens', 'Leave it out for 4,096 an image, recording or video'],
+  ['protocols', 'Leave it out: a model with a price per image makes images, others write text'],
+  ['rates', 'Leave it out for no rate limits'],
+  ['sameVectors', 'Leave it out for false'],
+  ['strict', 'Leave it out for false'],
+  ['tokensPerByte', 'Leave it out for 0.4'],
+  ['vendor', "Leave it out for the name of the first channel's provider"],
+]);
+
+const mediaRemedies: ReadonlyMap<unknown, string> = new Map([
+  ['image', 'Leave it out for 4,096'],
+  ['audio', 'Leave it out for 4,096'],
+  ['video', 'Leave it out for 4,096'],
+  ['document', 'Leave it out for contextTokens'],
+  ['reference', 'Leave it out for contextTokens'],
+]);
+
+/** What to do about the member of a model at a path. */
+export function modelRemedyOf(model: unknown, path: Path): string | undefined {
+  const [first, index, ...below] = path;
+  if (first === 'rates') return rateRemedyOf(path);
+  if (first === 'timeouts') return ownTimeouts;
+  if (first === 'mediaPartTokens' && path.length === 2) return mediaRemedies.get(index);
+  if (first !== 'channels' || index === undefined) {
+    return path.length === 1 ? modelRemedies.get(first) : undefined;
+  }
+  return channelRemedyOf(below, valueAt(model, path));
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (holder, name) =>
+      typeof holder === 'object' && holder !== null ? Reflect.get(holder, name) : undefined,
+    value,
+  );
+}
