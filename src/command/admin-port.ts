@@ -1,7 +1,8 @@
 /** The console and the admin interface of `serve`, on a port of their own, off by default. */
 import { timingSafeEqual } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../admin/admin.ts';
 import type { AdminAccess } from '../admin/http/access.ts';
 import type { ConsoleSignIn } from '../console/sign-in.ts';
@@ -10,13 +11,12 @@ import { digestSecret } from '../secret.ts';
 import { thrownCode } from '../thrown.ts';
 import { consolePath, originOf } from './ask-admin.ts';
 import { auditTo } from './audit.ts';
-import type { Surroundings } from './command.ts';
+import { CommandError, exitCodes, type Surroundings } from './command.ts';
 import type { AdminConfig, ServeConfig } from './config/config.ts';
 import { addressOf, type Port } from './listen.ts';
 import type { Log } from './log.ts';
 import type { OpenGateway } from './open-gateway.ts';
 import { reasonOf } from './reasons.ts';
-import { type SignInLink, signInLink } from './sign-in-link.ts';
 
 /** The port of the console. */
 export interface AdminPort {
@@ -118,4 +118,58 @@ function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAcces
   if (given === undefined) return undefined;
   const isRight = timingSafeEqual(Buffer.from(digestSecret(given)), expected);
   return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
+}
+
+/** Where links go. */
+interface SignInLink {
+  /** @throws CommandError if the file can't be written */
+  write(link: string): void;
+  /** Removes the file, if it was written. */
+  remove(): void;
+}
+
+/**
+ * Links go to standard error, or to a file that only its owner can read.
+ *
+ * @param folder of the configuration file; a relative path is resolved against it
+ */
+function signInLink(
+  { signInFile }: AdminConfig,
+  folder: string,
+  { err, beforeEnd }: Surroundings,
+): SignInLink {
+  if (signInFile === undefined) {
+    return {
+      write: (link) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
+      remove: () => {},
+    };
+  }
+  const path = resolve(folder, signInFile);
+  let isWritten = false;
+  const remove = (): void => rmSync(path, { force: true });
+  const removeOwn = (): void => {
+    if (!isWritten) return;
+    isWritten = false;
+    try {
+      remove();
+    } catch {
+      // The process ends anyway.
+    }
+  };
+  beforeEnd(removeOwn);
+  return {
+    write: (link) => {
+      try {
+        // Always a new file: an old one may have other permissions, or be a link to another place.
+        remove();
+        isWritten = true;
+        writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });
+      } catch (error) {
+        const code = thrownCode(error);
+        const message = `admin.signInFile can't be written (${code}). Its folder must exist.`;
+        throw new CommandError(exitCodes.unreachable, message, error);
+      }
+    },
+    remove: removeOwn,
+  };
 }

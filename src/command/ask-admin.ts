@@ -41,17 +41,17 @@ async function answerOf(
   clock: Clock,
 ): Promise<AdminAnswer> {
   const origin = originOf(admin);
-  const headers = { authorization: `Bearer ${admin.token}`, accept: 'application/json' };
-  const target = { origin, path: `${consolePath}/api${path}` };
-  const request =
-    body === undefined
-      ? { ...target, method: 'GET' as const, headers, body: [] }
-      : {
-          ...target,
-          method: 'POST' as const,
-          headers: { ...headers, 'content-type': 'application/json' },
-          body: [Buffer.from(JSON.stringify(body))],
-        };
+  const request = {
+    origin,
+    path: `${consolePath}/api${path}`,
+    method: body === undefined ? ('GET' as const) : ('POST' as const),
+    headers: {
+      authorization: `Bearer ${admin.token}`,
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? [] : [Buffer.from(JSON.stringify(body))],
+  };
   const { status, text } = await textOfReply(request, client, clock);
   const reply = parseJson(text);
   if (status === 200 && reply !== undefined) return { value: reply };

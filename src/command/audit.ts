@@ -1,10 +1,12 @@
 /**
  * The audit trail of the command: a JSON line for each change, in a file of its own or in the log.
  */
+
 import { appendFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AuditListener } from '../admin/audit.ts';
 import { isError } from '../errors.ts';
+import { thrownCode } from '../thrown.ts';
 import { CommandError, exitCodes } from './command.ts';
 import type { ServeConfig } from './config/config.ts';
 import type { Log } from './log.ts';
@@ -42,7 +44,7 @@ function append(path: string, text: string): void {
   try {
     appendFileSync(path, text, { mode: 0o600 });
   } catch (error) {
-    const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
+    const code = thrownCode(error);
     const message = `audit.file can't be written (${code}). Its folder must exist and be writable.`;
     throw new CommandError(exitCodes.unreachable, message, error);
   }

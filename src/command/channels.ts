@@ -1,10 +1,22 @@
-/** `tollgate channels`: the channels of each model in the order in which they are tried. */
-import { items, type JsonValue, member } from '../json.ts';
+/**
+ * `tollgate channels`: the channels of each model in the order in which they are tried; and the
+ * commands that change the running process, through its admin port.
+ */
+import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import { askAdmin } from './ask-admin.ts';
-import { type Command, CommandError, configOption, exitCodes } from './command.ts';
+import {
+  type Command,
+  CommandError,
+  configOption,
+  exitCodes,
+  type Given,
+  usageError,
+} from './command.ts';
+import { configFile } from './config-file.ts';
 import { allModels } from './models.ts';
 import { printJson, table } from './output.ts';
+import { amountOf } from './values.ts';
 import { withStores } from './with-stores.ts';
 
 /** The command. */
@@ -12,7 +24,7 @@ export const channels: Command = {
   name: 'channels',
   summary: 'list models and their channels',
   options: {
-    model: { type: 'string', value: 'ID', text: 'only this model' },
+    model: { value: 'ID', text: 'only this model' },
     config: configOption,
   },
   about: `Lists the channels of each model by priority, as the catalog has them. If admin.token is
@@ -78,20 +90,9 @@ function byPriority({ channels: all }: Model): readonly Channel[] {
 }
 
 /** What may be shown of a channel: no secret and no header. */
-interface Row {
-  readonly model: string;
-  readonly channel: string;
-  readonly priority: number;
-  readonly weight: number;
-  readonly dialect: string;
-  readonly origin: string;
-  readonly upstreamModel: string;
-  /** Undefined if no process answered, or it does not know the channel. */
-  readonly health: Health | undefined;
-}
-
-function rowOf({ id }: Model, channel: Channel, health: HealthOf): Row {
+function rowOf({ id }: Model, channel: Channel, health: HealthOf) {
   return {
+    /** Undefined if no process answered, or it does not know the channel. */
     health: health(id, channel.id),
     model: id,
     channel: channel.id,
@@ -103,7 +104,7 @@ function rowOf({ id }: Model, channel: Channel, health: HealthOf): Row {
   };
 }
 
-function asTable(rows: readonly Row[], isLive: boolean): string {
+function asTable(rows: readonly ReturnType<typeof rowOf>[], isLive: boolean): string {
   const heading = ['MODEL', ' PRIORITY', 'CHANNEL', ' WEIGHT', 'DIALECT', 'UPSTREAM'];
   return table(
     [...heading, 'UPSTREAM MODEL', ...(isLive ? ['STATE', ' RUNNING'] : [])],
@@ -123,3 +124,105 @@ function stateOf(health: Health | undefined): string {
   const end = untilMs === undefined ? '' : `, until ${new Date(untilMs).toISOString()}`;
   return `${state}${cause}${end}`;
 }
+
+/** A command whose name is that of an admin route: `calls resolve` is `/calls/{id}/resolve`. */
+interface ProcessChange extends Omit<Command, 'run' | 'positionals'> {
+  readonly positionals: string;
+  /** The body of the request. */
+  readonly body: (given: Given) => JsonValue;
+  /** What the process has done: `disabled`. */
+  readonly done: string;
+}
+
+function processChange({ body, done, ...command }: ProcessChange): Command {
+  const { name, positionals, options, about } = command;
+  const [room, task] = name.split(' ');
+  return {
+    ...command,
+    options: { ...options, config: configOption },
+    about: `${about}
+It asks the process that runs with this configuration on admin.port, and needs
+admin.token.`,
+    run: async (given) => {
+      const [id] = given.positionals;
+      if (id === undefined) throw usageError(`${positionals} is missing.`);
+      const reply = await change(given, `/${room}/${encodeURIComponent(id)}/${task}`, body(given));
+      if (given.json) printJson(given.around, isJsonObject(reply) ? reply : {});
+      else given.around.out(`${id} is ${done}.\n`);
+      return exitCodes.done;
+    },
+  };
+}
+
+/** @throws CommandError with the reason of the process, or why there is none */
+async function change(given: Given, path: string, body: JsonValue): Promise<JsonValue> {
+  const { admin } = (await configFile(given).open()).current().config;
+  const { value, reason, reply } = await askAdmin(admin, path, given.around.clock, body);
+  if (value !== undefined) return value;
+  const [code, message] = ['code', 'message'].map((name) => member(member(reply, 'error'), name));
+  if (typeof message !== 'string') {
+    throw new CommandError(exitCodes.unreachable, `Nothing was changed: ${reason}.`);
+  }
+  const isOther = code === 'not_signed_in';
+  const refusal = isOther ? 'The process that runs has another admin.token.' : message;
+  throw new CommandError(exitCodes.failed, refusal);
+}
+
+function switching(task: 'disable' | 'enable'): Command {
+  const isOff = task === 'disable';
+  return processChange({
+    name: `channels ${task}`,
+    summary: isOff ? 'send no calls to a channel' : 'send calls to a channel again',
+    positionals: 'CHANNEL_ID',
+    options: {
+      everywhere: {
+        text: `in all processes, by the weight ${isOff ? 0 : 1} in a catalog in a database`,
+      },
+    },
+    about: isOff
+      ? 'Takes a channel out of the running process; its running calls continue.'
+      : 'Uses a channel again, and forgets the failures that took it out.',
+    examples: [`npx tollgate channels ${task} openai-1`],
+    body: (given) => ({ where: given.has('everywhere') ? 'everywhere' : 'process' }),
+    done: `${task}d`,
+  });
+}
+
+const resolve = processChange({
+  name: 'calls resolve',
+  summary: 'say whether a call in doubt ran',
+  positionals: 'REQUEST_ID',
+  options: {
+    ran: { text: 'it ran: charge it' },
+    'not-run': { text: 'it did not run: release its hold' },
+    charge: { value: 'AMOUNT', text: 'with --ran; default: what was held' },
+    reservation: {
+      value: 'ID',
+      text: 'the reservationId, if several calls have this request id',
+    },
+  },
+  about: 'Ends the hold of a call whose outcome is unknown, once you know it from the provider.',
+  examples: [
+    'npx tollgate calls resolve req_4711 --not-run',
+    'npx tollgate calls resolve req_4711 --ran --charge 0.04',
+  ],
+  body: (given) => {
+    const [charge, reservationId] = [given.text('charge'), given.text('reservation')];
+    const ran = given.has('ran');
+    if (ran === given.has('not-run')) throw usageError('Give either --ran or --not-run.');
+    if (!ran && charge !== undefined) throw usageError('--charge is for --ran alone.');
+    return {
+      ran,
+      ...(charge === undefined ? {} : { chargeNanos: String(amountOf(charge)) }),
+      ...(reservationId === undefined ? {} : { reservationId }),
+    };
+  },
+  done: 'resolved',
+});
+
+/** The commands that change the running process, in the order of the help. */
+export const processChanges: readonly Command[] = [
+  switching('disable'),
+  switching('enable'),
+  resolve,
+];

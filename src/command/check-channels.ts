@@ -6,7 +6,7 @@ import type { Channel, DialectName, Model } from '../ports/catalog.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
 import type { Finding } from './finding.ts';
-import { failureReason, getText, type TextReply } from './get-text.ts';
+import { failureReason, type TextReply, textOfReply } from './get-text.ts';
 
 /** The findings about all channels. A channel that several models use is asked once. */
 export async function checkChannels(
@@ -102,9 +102,11 @@ function modelsAt(channel: Channel, client: UpstreamClient, clock: Clock): Promi
   const { origin, pathname } = new URL(baseUrl);
   const secret = typeof credential === 'string' ? credential : '';
   const request = {
+    method: 'GET' as const,
+    body: [],
     origin,
     path: `${pathname.replace(/\/$/, '')}/models${queries[dialect]}`,
     headers: { ...dialects[dialect].credential(secret), ...headers, accept: 'application/json' },
   };
-  return getText(request, client, clock);
+  return textOfReply(request, client, clock);
 }

@@ -18,6 +18,7 @@ import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
 import type { Finding } from './finding.ts';
 import { textOf } from './get-text.ts';
+import { addressOf, listenOn, stop } from './listen.ts';
 
 const group = 'tollgate-check';
 
@@ -92,10 +93,10 @@ async function callThrough(
   const server = createServer(nodeAdapter(gateway));
   const client = undiciClient();
   try {
-    const port = await listening(server);
+    await listenOn([{ member: 'check', server, port: 0, host: '127.0.0.1' }], () => {});
     const response = await client.send({
       method: 'POST',
-      origin: `http://127.0.0.1:${port}`,
+      origin: `http://127.0.0.1:${addressOf(server).port}`,
       path,
       headers: { authorization: `Bearer ${issued.secret}`, 'content-type': 'application/json' },
       body: [Buffer.from(JSON.stringify(body))],
@@ -107,18 +108,7 @@ async function callThrough(
   } finally {
     await client.close();
     await gateway.close();
-    server.close();
-    server.closeAllConnections();
+    stop(server);
   }
   return usage.records.at(-1);
-}
-
-function listening(server: ReturnType<typeof createServer>): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const bound = server.address();
-      resolve(typeof bound === 'object' && bound !== null ? bound.port : 0);
-    });
-  });
 }

@@ -23,10 +23,7 @@ export const check: Command = {
   summary: 'try the configuration, the stores and the channels',
   options: {
     config: configOption,
-    spend: {
-      type: 'boolean',
-      text: 'also send a short call through each channel, which costs money',
-    },
+    spend: { text: 'also send a short call through each channel, which costs money' },
   },
   about: `Checks that the configuration is valid, that the stores can be reached and have the right
 tables and settings (Redis: maxmemory-policy noeviction, appendonly), that clocks agree, and

@@ -31,10 +31,21 @@ export interface Surroundings {
 /** The signals that `serve` and `demo` act on. */
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** An option of a command, written `--name value`, or `--name` for a flag. */
+/** Resolves at the first signal that asks the process to end. The next one ends it at once. */
+export function endSignal({ onSignal }: Surroundings): Promise<string> {
+  return new Promise((resolve) => {
+    const stops = (['SIGTERM', 'SIGINT'] as const).map((signal) =>
+      onSignal(signal, () => {
+        for (const stop of stops) stop();
+        resolve(signal);
+      }),
+    );
+  });
+}
+
+/** An option of a command: `--name value`, or `--name` for a flag. */
 export interface Option {
-  readonly type: 'string' | 'boolean';
-  /** The placeholder of the value in the help: `FILE`. */
+  /** The placeholder of the value in the help: `FILE`; a flag has none. */
   readonly value?: string;
   readonly text: string;
 }
@@ -95,7 +106,6 @@ export function usageError(message: string): CommandError {
 
 /** The option that names the configuration file. */
 export const configOption: Option = {
-  type: 'string',
   value: 'FILE',
   text: 'the configuration file; default: tollgate.json in the current folder',
 };

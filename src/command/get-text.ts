@@ -14,15 +14,6 @@ export interface TextReply {
 }
 
 /** @throws UpstreamError with the reason */
-export function getText(
-  request: Pick<UpstreamRequest, 'origin' | 'path' | 'headers'>,
-  client: UpstreamClient,
-  clock: Clock,
-): Promise<TextReply> {
-  return textOfReply({ ...request, method: 'GET', body: [] }, client, clock);
-}
-
-/** @throws UpstreamError with the reason */
 export async function textOfReply(
   request: Pick<UpstreamRequest, 'method' | 'origin' | 'path' | 'headers' | 'body'>,
   client: UpstreamClient,

@@ -1,6 +1,7 @@
 /** Opens the ports of `serve`, all or none. */
+
 import type { Server } from 'node:http';
-import { isError } from '../errors.ts';
+import { thrownCode } from '../thrown.ts';
 import { CommandError, exitCodes } from './command.ts';
 
 /** A server and where it is to listen. */
@@ -32,7 +33,7 @@ export async function listenOn(ports: readonly Port[], whenOpen: () => void): Pr
 function listen({ member, server, port, host }: Port): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      const code: unknown = isError(error) ? Reflect.get(error, 'code') : undefined;
+      const code = thrownCode(error);
       const remedy = code === 'EADDRINUSE' ? 'It is taken: choose a free one.' : String(code);
       const place = code === 'EADDRINUSE' || code === 'EACCES' ? 'port' : 'host';
       const message = `${member}.${place}: can't listen on port ${port}. ${remedy}`;

@@ -2,10 +2,26 @@
 /** The program `tollgate`: connects the commands to the process. */
 import { userInfo } from 'node:os';
 import { systemClock } from '../clock.ts';
-import { beforeEnd } from './before-end.ts';
+import { thrownCode } from '../thrown.ts';
 import type { Surroundings } from './command.ts';
 import { commands } from './commands.ts';
 import { runProgram } from './program.ts';
+
+/**
+ * The signals that end a process unless it handles them, except those that Node uses itself
+ * (SIGUSR1, SIGPROF) and those of a crash, after which no code can run.
+ */
+const posixSignals = [
+  'SIGHUP',
+  'SIGINT',
+  'SIGQUIT',
+  'SIGTERM',
+  'SIGALRM',
+  'SIGVTALRM',
+  'SIGUSR2',
+  'SIGXCPU',
+] as const;
+const windowsSignals = ['SIGHUP', 'SIGINT', 'SIGBREAK'] as const;
 
 process.stderr.on('error', () => {});
 
@@ -43,8 +59,7 @@ function standardOutput(): Pick<Surroundings, 'out' | 'isOutClosed' | 'outFailur
 }
 
 function codeOf(error: Error): string {
-  const code: unknown = Reflect.get(error, 'code');
-  return typeof code === 'string' ? code : error.name;
+  return thrownCode(error) ?? error.name;
 }
 
 /** In a container the user may have a number, but no name. */
@@ -53,5 +68,24 @@ function userName(): string {
     return userInfo().username;
   } catch {
     return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** Calls a function before the process ends, perhaps more than once; it must not throw. */
+function beforeEnd(clean: () => void): void {
+  process.on('exit', clean);
+  const signals = process.platform === 'win32' ? windowsSignals : posixSignals;
+  for (const signal of signals) {
+    const end = (): void => {
+      // Another listener handles this signal.
+      if (process.listenerCount(signal) > 1) return;
+      clean();
+      process.off(signal, end);
+      // Without a listener the signal has its default effect, so that the parent process sees it.
+      process.kill(process.pid, signal);
+    };
+    // First in the list: a listener that removes itself while it handles the signal must still
+    // count.
+    process.prependListener(signal, end);
   }
 }

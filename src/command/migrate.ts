@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { migratePostgres, postgresMigrations } from '../stores/postgres/migrations.ts';
 import { migrateSqlite, sqliteMigrations } from '../stores/sqlite/schema.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
+import type { ServeConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';
 import { type Databases, openDatabases } from './databases.ts';
 import { printJson, progress } from './output.ts';
@@ -43,7 +44,10 @@ interface Updated {
   readonly version: number;
 }
 
-async function updated({ sqlite, postgres }: Databases): Promise<readonly Updated[]> {
+async function updated({
+  sqlite,
+  postgres,
+}: Pick<Databases, Updated['database']>): Promise<readonly Updated[]> {
   const versions: Updated[] = [];
   if (sqlite !== undefined) {
     migrateSqlite(sqlite);
@@ -55,4 +59,15 @@ async function updated({ sqlite, postgres }: Databases): Promise<readonly Update
     versions.push({ database: 'postgres', version: postgresMigrations.length });
   }
   return versions;
+}
+
+/** Updates the tables of databases before they are used, if the configuration says so. */
+export async function prepareTables(
+  { stores }: ServeConfig,
+  { sqlite, postgres }: Databases,
+): Promise<void> {
+  await updated({
+    sqlite: stores?.sqlite?.migrate === true ? sqlite : undefined,
+    postgres: stores?.postgres?.migrate === true ? postgres : undefined,
+  });
 }

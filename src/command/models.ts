@@ -1,4 +1,5 @@
 /** The models of a configuration as a list, for the commands that need all of them. */
+
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { credentialReader } from '../catalog/credentials.ts';
@@ -11,6 +12,7 @@ import { items, parseJson } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
 import { postgresCatalogTable } from '../stores/postgres/catalog.ts';
 import { sqliteCatalogTable } from '../stores/sqlite/catalog.ts';
+import { thrownCode } from '../thrown.ts';
 import type { ReadConfig } from './config/read.ts';
 import type { Databases } from './databases.ts';
 
@@ -40,9 +42,8 @@ async function bytesAt(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    const code: unknown = Reflect.get(Object(error), 'code');
     throw new ConfigurationError(
-      `catalog.file can't be read (${code}): ${path}. Name a file of models.`,
+      `catalog.file can't be read (${thrownCode(error)}): ${path}. Name a file of models.`,
     );
   }
 }

@@ -1,6 +1,7 @@
 /** Creates the gateway of a configuration with its databases, stores, catalog and options. */
 import { dirname, resolve } from 'node:path';
 import type { AdminCatalog } from '../admin/deps.ts';
+import { given as stated } from '../admin/http/shapes.ts';
 import { jsonFileCatalog } from '../catalog/json-file-catalog.ts';
 import { staticCatalog } from '../catalog/static-catalog.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../charge-policy.ts';
@@ -15,7 +16,7 @@ import type { ServeConfig } from './config/config.ts';
 import type { ReadConfig } from './config/read.ts';
 import { type Databases, openDatabases } from './databases.ts';
 import type { Losses } from './losses.ts';
-import { prepareTables } from './prepare-tables.ts';
+import { prepareTables } from './migrate.ts';
 import { makeStores, type Stores } from './stores.ts';
 
 /** A running gateway and what it uses. */
@@ -78,8 +79,8 @@ export function gatewayOptions(
   stores: Stores,
 ): Omit<GatewayOptions, 'catalog'> {
   const { keys, quota, usage, idempotency, rateLimiter, results } = stores;
-  return withoutUndefined({
-    ...options,
+  return {
+    ...stated(options),
     keys,
     quota,
     usage,
@@ -87,17 +88,17 @@ export function gatewayOptions(
     idempotency,
     ...(rateLimiter === undefined ? {} : { rateLimiter }),
     results,
-    responses: withoutUndefined({ ...responses, ...stores.responses }),
+    responses: stated({ ...responses, ...stores.responses }),
     ...(rules === undefined ? {} : { chargePolicy: policyWith(rules) }),
     ...(failed === undefined ? {} : { failedKeyLimit: failedKeyLimit(failed) }),
-  });
+  };
 }
 
 /** The default policy with the rules of the configuration. */
 function policyWith(rules: NonNullable<ServeConfig['gateway']['chargePolicy']>): ChargePolicy {
   const of = (ending: CallEnding): ChargePolicy[CallEnding] => ({
     ...chargePolicy[ending],
-    ...withoutUndefined(rules[ending] ?? {}),
+    ...stated(rules[ending] ?? {}),
   });
   return {
     not_run: of('not_run'),
@@ -167,12 +168,4 @@ function catalogInFile(models: readonly Model[]): OpenCatalog {
     },
     close: () => {},
   };
-}
-
-/** The types of the configuration allow undefined members, those of the options do not. */
-function withoutUndefined<T extends object>(
-  value: T,
-): { [Name in keyof T]: Exclude<T[Name], undefined> };
-function withoutUndefined(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }

@@ -1,9 +1,12 @@
 /**
  * Finds the command that was called, reads its options, runs it, and turns errors into exit codes.
  */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type AdminErrorCode, isAdminError } from '../admin/admin-error.ts';
 import { errorName, isConfigurationError, isError } from '../errors.ts';
+import { member, parseJson } from '../json.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import {
   type Command,
@@ -11,12 +14,11 @@ import {
   type ExitCode,
   exitCodes,
   type Given,
+  type Option,
   type Surroundings,
   usageError,
 } from './command.ts';
-import { commandHelp, commonOptions, generalHelp, taskHelp } from './help.ts';
 import { reasonOf, withCommand } from './reasons.ts';
-import { packageVersion } from './version.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
 export async function runProgram(
@@ -141,7 +143,9 @@ function read(command: Command, args: readonly string[], around: Surroundings): 
 }
 
 function parsed(command: Command, args: readonly string[], options: Command['options']) {
-  const types = Object.entries(options).map(([name, { type }]) => [name, { type }] as const);
+  const types = Object.entries(options).map(
+    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  );
   try {
     return parseArgs({
       args: [...args],
@@ -172,8 +176,10 @@ function problemOf(thrown: unknown): Problem {
   const error = causeOf(thrown);
   const exitCode = exitCodeOf(error);
   const isOfStore = isStoreUnavailable(error) || isStoreCorrupt(error);
-  const message = isOfStore ? reasonOf(error) : isError(error) ? error.message : String(error);
-  return { exitCode, code: codes[exitCode] ?? 'failed', message: withCommand(message) };
+  const message = isOfStore
+    ? reasonOf(error)
+    : withCommand(isError(error) ? error.message : String(error));
+  return { exitCode, code: codes[exitCode] ?? 'failed', message };
 }
 
 /** The admin library hides the message of a store; whoever runs the command may read it. */
@@ -194,4 +200,79 @@ function exitCodeOf(error: unknown): number {
   if (isStoreUnavailable(error)) return exitCodes.unreachable;
   const stated: unknown = isError(error) ? Reflect.get(error, 'exitCode') : undefined;
   return typeof stated === 'number' ? stated : exitCodes.failed;
+}
+
+/** Options of every command. */
+const commonOptions: Readonly<Record<string, Option>> = {
+  json: { text: 'print one JSON document in place of text' },
+  help: { text: 'explain the command' },
+};
+
+/** The list of commands. */
+function generalHelp(commands: readonly Command[]): string {
+  return `Tollgate, a model gateway: keys, quota and exact billing in front of LLM APIs.
+
+Usage: npx tollgate COMMAND [options]
+
+${listOf(commands)}
+
+  npx tollgate COMMAND --help explains a command. Begin with: npx tollgate demo
+  npx tollgate --version prints the version of the package.
+  Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 something can't be reached.
+`;
+}
+
+/** The tasks of a command of two words: `keys`. */
+function taskHelp(name: string, tasks: readonly Command[]): string {
+  return `Usage: npx tollgate ${name} TASK [options]
+
+${listOf(tasks)}
+
+  npx tollgate ${name} TASK --help explains a task.
+`;
+}
+
+function listOf(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  return commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join('\n');
+}
+
+/** The help of one command. */
+function commandHelp(command: Command): string {
+  const { name, positionals, options, about, examples } = command;
+  const errors = { ...commonOptions.json, text: 'print an error as one JSON document' };
+  const common = command.outlivesOutput ? { ...commonOptions, json: errors } : commonOptions;
+  const all = Object.entries({ ...options, ...common });
+  const names = all.map(([option, { value }]) => `--${option}${value ? ` ${value}` : ''}`);
+  const width = Math.max(...names.map((written) => written.length));
+  const rows = all.map(([, { text }], index) => `  ${(names[index] ?? '').padEnd(width)}  ${text}`);
+  const usage = ['npx tollgate', name, positionals, '[options]'].filter(Boolean).join(' ');
+  return `Usage: ${usage}
+
+${about}
+
+Options:
+${rows.join('\n')}
+
+${examples.length === 1 ? 'Example' : 'Examples'}:
+${examples.map((example) => `  ${example}`).join('\n')}
+`;
+}
+
+/** The version in the nearest package.json, which is above the source and above the build. */
+function packageVersion(): string {
+  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    const version = versionIn(join(folder, 'package.json'));
+    if (version !== undefined) return version;
+  }
+  return 'unknown';
+}
+
+function versionIn(path: string): string | undefined {
+  try {
+    const version = member(parseJson(readFileSync(path, 'utf8')), 'version');
+    return typeof version === 'string' ? version : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -2,20 +2,39 @@
  * `tollgate serve`: the whole gateway as a process, from a configuration file. It has no TLS, no
  * clustering and no user accounts: a proxy, an orchestrator and a host app have those.
  */
-import { createServer, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { dirname } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
+import type { Clock } from '../clock.ts';
+import type { Gateway } from '../gateway.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import { within } from '../ports/within.ts';
+import { prometheusMetrics } from '../prometheus/prometheus-metrics.ts';
+import type { PrometheusRegistry } from '../prometheus/registry.ts';
 import { type AdminPort, type AdminPortDeps, adminPort } from './admin-port.ts';
 import { setCallerAddress } from './caller-address.ts';
-import { type Command, configOption, exitCodes, type Given, type Surroundings } from './command.ts';
+import {
+  type Command,
+  configOption,
+  endSignal,
+  exitCodes,
+  type Given,
+  type Surroundings,
+  usageError,
+} from './command.ts';
+import type { ServeConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';
-import { endSignal } from './end-signal.ts';
-import { healthHandler } from './health.ts';
 import { addressOf, listenOn, type Port, stop } from './listen.ts';
 import { jsonLog, type Log } from './log.ts';
 import { countLosses, type Losses } from './losses.ts';
-import { metricsPort } from './metrics.ts';
 import { type OpenGateway, openGateway } from './open-gateway.ts';
+import { construct, exported, hasMethods, loadPackage } from './packages.ts';
 import { type LiveConfig, liveConfig } from './reload.ts';
 
 const pollMs = 2_000;
@@ -172,4 +191,113 @@ function pause(ms: number, clock: Surroundings['clock']): Promise<void> {
       resolve();
     });
   });
+}
+
+/** What decides whether the process is ready. */
+interface Readiness {
+  readonly quota: Pick<QuotaStore, 'check'>;
+  /**
+   * Whether the quota store decides too. All processes share it: if it fails, a balancer takes all
+   * of them out, and callers get its error in place of the gateway's with `Retry-After`.
+   */
+  readonly asksStores: () => boolean;
+  readonly clock: Clock;
+  readonly isEnding: () => boolean;
+}
+
+/** Answers `/healthz` and `/readyz`, and 404 for every other path. */
+type HealthHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Anyone may send a probe, so the quota store is checked at most once in this time. */
+const freshMs = 1_000;
+const checkMs = 2_000;
+
+/**
+ * The handler of all paths that are not the gateway's. The reasons in its answers give no details,
+ * because callers can read them.
+ */
+export function healthHandler({ quota, asksStores, clock, isEnding }: Readiness): HealthHandler {
+  let known: { readonly atMs: number; readonly isFit: Promise<boolean> } | undefined;
+
+  const storesAreFit = (): Promise<boolean> => {
+    const nowMs = clock.monotonicMs();
+    if (known === undefined || nowMs - known.atMs > freshMs) {
+      known = { atMs: nowMs, isFit: within(isFit(quota), checkMs, clock).catch(() => false) };
+    }
+    return known.isFit;
+  };
+
+  return (request, response) => {
+    const [path] = (request.url ?? '').split('?');
+    if (path === '/healthz') return answerProbe(response, 200, { status: 'ok' });
+    if (path !== '/readyz') return answerProbe(response, 404, { error: 'not_found' });
+    if (isEnding()) return answerProbe(response, 503, { status: 'not_ready', reason: 'ending' });
+    if (!asksStores()) return answerProbe(response, 200, { status: 'ready' });
+    void storesAreFit().then((isFit) =>
+      isFit
+        ? answerProbe(response, 200, { status: 'ready' })
+        : answerProbe(response, 503, { status: 'not_ready', reason: 'quota' }),
+    );
+  };
+}
+
+async function isFit(quota: Readiness['quota']): Promise<boolean> {
+  return (await quota.check({ timeoutMs: checkMs })).ok;
+}
+
+function answerProbe(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+  });
+  response.end(`${JSON.stringify(body)}\n`);
+}
+
+/** The part of prom-client's `Registry` that is used. */
+interface Registry extends PrometheusRegistry {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+/**
+ * The server of the metrics: the gateway's, and those of the process.
+ *
+ * @param folder in which prom-client is looked for first
+ * @throws CommandError if prom-client is not installed
+ */
+async function metricsPort(
+  { port, host, path }: NonNullable<ServeConfig['metrics']>,
+  gateway: Gateway,
+  folder: string,
+): Promise<Port> {
+  const { content } = await loadPackage(['prom-client'], 'metrics', folder);
+  const register = construct(exported(content, 'Registry'));
+  const collect = exported(content, 'collectDefaultMetrics');
+  if (!isRegistry(register) || typeof collect !== 'function') {
+    throw usageError('metrics: the installed prom-client is too old. Run: npm install prom-client');
+  }
+  Reflect.apply(collect, undefined, [{ register }]);
+  prometheusMetrics(gateway, { register });
+  return { member: 'metrics', server: createServer(answering(register, path)), port, host };
+}
+
+function isRegistry(value: unknown): value is Registry {
+  return hasMethods(value, 'registerMetric', 'getSingleMetric', 'removeSingleMetric', 'metrics');
+}
+
+function answering(register: Registry, path: string): RequestListener {
+  return (request, response) => {
+    const [target] = (request.url ?? '').split('?');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (target !== path || !isRead) {
+      return void response.writeHead(target === path ? 405 : 404).end();
+    }
+    void register.metrics().then(
+      (text) =>
+        response
+          .writeHead(200, { 'content-type': register.contentType, 'cache-control': 'no-store' })
+          .end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
 }

@@ -1,9 +1,9 @@
 /** Creates the stores that a configuration chooses, on the open databases. */
-import type { AdminKeyCache, AdminOwnedStore } from '../admin/deps.ts';
+import type { AdminKeyCache, AdminKeyStore, AdminOwnedStore } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { ItemStore } from '../ports/item-store.ts';
-import type { KeyStore } from '../ports/key-store.ts';
+import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { RefusalLog } from '../ports/refusal-log.ts';
@@ -11,9 +11,11 @@ import type { ResponseIndex } from '../ports/response-index.ts';
 import type { ResponseOptions } from '../ports/response-options.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
+import { money } from '../prices/amount.ts';
 import { cachedKeyStore } from '../stores/memory/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../stores/memory/idempotency-store.ts';
 import { memoryItemStore } from '../stores/memory/item-store.ts';
+import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
 import { memoryResponseIndex } from '../stores/memory/response-index.ts';
 import { memoryResultStore } from '../stores/memory/result-store.ts';
@@ -32,10 +34,9 @@ import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
-import type { ServeConfig, StoreName } from './config/config.ts';
+import type { FixedKey, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
-import { type FixedKeys, fixedKeys } from './fixed-keys.ts';
 import type { UsageLogListener } from './losses.ts';
 
 /** The stores of a gateway. For an undefined one, the gateway uses its own in memory. */
@@ -222,4 +223,45 @@ function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {
 function open<T>(database: T | undefined, name: string): T {
   if (database !== undefined) return database;
   throw new TypeError(`stores.${name} was not opened`);
+}
+
+/** The part of `keys` that concerns them. */
+type FixedKeysConfig = Pick<ServeConfig['keys'], 'fixed' | 'pepper'>;
+
+/** A key store without changes: only the file can change its keys. */
+interface FixedKeys extends Required<Pick<AdminKeyStore, 'find' | 'get' | 'page'>> {
+  /** Replaces all keys: those that the file no longer has are refused from the next call on. */
+  replace(keys: FixedKeysConfig): void;
+}
+
+/** The keys of a configuration. */
+function fixedKeys(keys: FixedKeysConfig): FixedKeys {
+  let store = storeOf(keys);
+  return {
+    find: (secret) => store.find(secret),
+    get: (id) => store.get(id),
+    page: (query) => store.page(query),
+    replace: (changed) => {
+      store = storeOf(changed);
+    },
+  };
+}
+
+function storeOf({ fixed = [], pepper }: FixedKeysConfig): ReturnType<typeof memoryKeyStore> {
+  const peppered = pepper === undefined ? {} : { pepper };
+  return memoryKeyStore({ ...peppered, keys: fixed.map(recordOf) });
+}
+
+function recordOf(written: FixedKey): { readonly secret: string; readonly key: ApiKey } {
+  const { secret, limit, period, metadata, maxConcurrentCalls, ...key } = written;
+  return {
+    secret,
+    key: {
+      ...key,
+      disabled: false,
+      quota: [{ id: key.id, period, limitNanos: money(limit) }],
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
+    },
+  };
 }

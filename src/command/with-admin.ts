@@ -16,7 +16,6 @@ import { type Need, type OpenStores, withStores } from './with-stores.ts';
 
 /** Who makes a change, for the audit trail. */
 export const actorOption: Option = {
-  type: 'string',
   value: 'NAME',
   text: 'who makes the change, for the audit trail; default: the user of this machine',
 };

@@ -11,7 +11,7 @@ import {
   type TriedDatabases,
   tryDatabases,
 } from './databases.ts';
-import { prepareTables } from './prepare-tables.ts';
+import { prepareTables } from './migrate.ts';
 import { makeStores, type Stores } from './stores.ts';
 
 /** What a command works on. */

@@ -127,6 +127,7 @@ describe('reports', () => {
     'by=key,key',
     'by=key,model,day',
     'by=secret',
+    'by=metadata.',
     'by=day&fromMs=x',
   ])('refuse %s', async (query) => {
     const { server: opened } = await open([]);

@@ -2,7 +2,7 @@
 /** How the program is called: help, mistakes on the command line, exit codes, output. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { processChanges } from '../../src/command/change-process.ts';
+import { processChanges } from '../../src/command/channels.ts';
 import { exitCodes } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
 import { table } from '../../src/command/output.ts';

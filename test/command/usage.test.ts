@@ -31,6 +31,23 @@ describe('tollgate usage', () => {
     expect(pairs).toHaveLength(42);
   });
 
+  it('leaves out of JSON a cost that no channel states', async () => {
+    const host = await withCalls(2, (record, index) => ({
+      ...record,
+      metadata: { team: `${index}` },
+      costNanos: index === 0 ? undefined : 3n,
+    }));
+    const report = await host.call('usage', '--by', 'metadata.team', '--json');
+    const { data, total } = JSON.parse(report.out);
+
+    const costs = [...data, total].map(({ costNanos, marginNanos }) => [costNanos, marginNanos]);
+    expect(costs).toEqual([
+      [undefined, undefined],
+      ['3', '5'],
+      ['3', '5'],
+    ]);
+  });
+
   it('prints a table with a total, and CSV without formulas', async () => {
     const host = await withCalls(4, (record, index) => ({
       ...record,

@@ -49,14 +49,15 @@ export const integer: z.ZodType<string> = z
 /** How a call ended. */
 export const outcome: z.ZodType<CallOutcome> = z.enum(callOutcomes);
 
-const groupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
+/** The groupings of a report on usage, besides metadata. */
+export const usageGroupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
 
 /** One grouping of a report, or two with a comma between them. */
 export const groupingPair: z.ZodType<string> = z
   .string('must be one or two groupings: key,model')
   .max(300)
   .refine((text) => groupingsOf(text) !== undefined, 'must be one or two groupings: key,model')
-  .meta({ pattern: pairPattern([...groupings, 'metadata\\.[^,]+']) });
+  .meta({ pattern: pairPattern([...usageGroupings, 'metadata\\.[^,]+']) });
 
 /** For the document: one of the names, or two with a comma between them. */
 export function pairPattern(names: readonly string[]): string {
@@ -68,15 +69,17 @@ export function pairPattern(names: readonly string[]): string {
 export function groupingsOf(
   text: string,
 ): UsageGrouping | readonly [UsageGrouping, UsageGrouping] | undefined {
-  const [first, second, third] = text.split(',').map(groupingOf);
+  const [first, second, third] = text.split(',').map(usageGroupingOf);
   if (first === undefined || third !== undefined) return undefined;
   if (!text.includes(',')) return first;
   return second === undefined ? undefined : [first, second];
 }
 
-function groupingOf(text: string): UsageGrouping | undefined {
-  const known = groupings.find((grouping) => grouping === text);
-  return known ?? (text.startsWith('metadata.') ? `metadata.${text.slice(9)}` : undefined);
+/** The grouping with this name. */
+export function usageGroupingOf(text: string): UsageGrouping | undefined {
+  const known = usageGroupings.find((grouping) => grouping === text);
+  const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];
+  return known ?? (name === undefined ? undefined : `metadata.${name}`);
 }
 
 /** The number in a parameter; undefined if it was not sent. */

@@ -1,7 +1,6 @@
 /** Replaces `${NAME}` in the strings of a configuration with environment variables. */
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
 import { formatPath, type Path, type Problem } from '../../ports/set-up.ts';
-import { isSecretMember } from './secret-members.ts';
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -74,4 +73,13 @@ function replaceIn(value: JsonValue, path: Path, replace: Replace): JsonValue {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, replaceIn(item, [...path, name], replace)]),
   );
+}
+
+const secretNames: ReadonlySet<unknown> = new Set(['credential', 'secret', 'token', 'pepper']);
+/** Members in which the user chooses the names, so that a name says nothing about a secret. */
+const freeNames: ReadonlySet<unknown> = new Set(['metadata', 'headers', 'price', 'cost']);
+
+/** Whether the member at the path holds a secret. */
+export function isSecretMember(path: Path): boolean {
+  return secretNames.has(path.at(-1)) && !path.some((name) => freeNames.has(name));
 }

@@ -7,13 +7,19 @@ import { credentialReader } from '../../catalog/credentials.ts';
 import { readModels } from '../../catalog/model-json.ts';
 import { systemClock } from '../../clock.ts';
 import { scanFile } from '../../files/json-text.ts';
-import { items, type JsonValue, member, parseJson } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { isWithin, type Problem, refuseProblems, setUpProblems } from '../../ports/set-up.ts';
+import {
+  formatPath,
+  isWithin,
+  type Path,
+  type Problem,
+  refuseProblems,
+  setUpProblems,
+} from '../../ports/set-up.ts';
 import { configForm, type ServeConfig } from './config.ts';
 import { crossProblems } from './cross-references.ts';
-import { type Environment, withEnvironment } from './environment.ts';
-import { secretProblems } from './secrets.ts';
+import { type Environment, isReference, isSecretMember, withEnvironment } from './environment.ts';
 
 /** A valid configuration, and the models in it if its catalog has any. */
 export interface ReadConfig {
@@ -69,4 +75,19 @@ async function modelsIn(value: JsonValue, found: readonly Problem[]): Promise<Mo
   );
   const { models, problems } = await readModels(items(list), reader, 'catalog.models', known);
   return { models, problems };
+}
+
+/**
+ * The members that contain a secret instead of a reference to one: files end up in repositories.
+ */
+function secretProblems(value: JsonValue, path: Path = []): readonly Problem[] {
+  if (Array.isArray(value)) {
+    return items(value).flatMap((item, index) => secretProblems(item, [...path, index]));
+  }
+  if (isJsonObject(value)) {
+    return Object.entries(value).flatMap(([name, item]) => secretProblems(item, [...path, name]));
+  }
+  if (typeof value !== 'string' || !isSecretMember(path) || isReference(value)) return [];
+  const sentence = `${formatPath('', path)} is a secret. Write \${NAME}, the name of a variable.`;
+  return [{ path, sentence }];
 }

@@ -1,4 +1,5 @@
-/** Reads the dates of options: a day, or a day and a time, in UTC. */
+/** Reads the values of options that several commands share: dates in UTC, and amounts. */
+import { money } from '../prices/amount.ts';
 import { type Given, usageError } from './command.ts';
 
 /** A day, optionally with a time, whose seconds are optional. */
@@ -26,4 +27,13 @@ export function dateOf(given: Given, option: string): number | undefined {
   const isReal = !Number.isNaN(timeMs) && new Date(timeMs).toISOString() === iso;
   if (!isReal) throw usageError(`--${option} is a date that does not exist. Correct it.`);
   return timeMs;
+}
+
+/** @throws CommandError */
+export function amountOf(text: string): bigint {
+  try {
+    return money(text);
+  } catch {
+    throw usageError(`"${text}" must be an amount such as 5 or 0.50, up to 9007199.`);
+  }
 }
