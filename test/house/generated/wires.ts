@@ -43,7 +43,8 @@ export interface Wire {
 }
 
 /** What only translations need of a dialect. */
-const loaded = '../codecs#codecs';
+const late = '../codecs#codecs';
+const anthropicCodec = 'codec#anthropicClient';
 const chatSinks = 'choice-builder#ChoiceBuilder choice-sink#ChunkSink,MessageSink';
 const blockSinks = 'content-builder#contentBuilder block-sink#streamSink,wholeSink';
 const images = '/protocols/images/read#readImages';
@@ -186,7 +187,7 @@ export const upstreams: readonly Wire[] = [
     name: 'chat',
     folder: 'dialects/openai/client',
     cells: {
-      row: `../dialect#openai ../capabilities#openaiCapabilities ${loaded} codec#openaiClient`,
+      row: `../dialect#openai ../capabilities#openaiCapabilities ${late} codec#openaiClient`,
       body: 'write-request#writeRequest piece#mergePieces',
       text: 'write-messages#messagesOf read-choice#choiceReader string-or-empty#stringOrEmpty',
       system: 'write-messages#messagesOf',
@@ -219,7 +220,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Messages',
     folder: 'dialects/anthropic/client',
     cells: {
-      row: `../dialect#anthropic ../capabilities#anthropicCapabilities ${loaded} codec#anthropicClient`,
+      row: `../dialect#anthropic ../capabilities#anthropicCapabilities ${late} ${anthropicCodec}`,
       body: 'write-request#writeRequest written#joined',
       text: 'write-parts#writeUserParts,writeAssistantParts read-choice#blockReader',
       system: 'write-messages#writeConversation write-parts#writeSystemParts',
@@ -247,7 +248,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Gemini',
     folder: 'dialects/gemini/client',
     cells: {
-      row: `../dialect#gemini ../capabilities#geminiCapabilities ${loaded} codec#geminiClient`,
+      row: `../dialect#gemini ../capabilities#geminiCapabilities ${late} codec#geminiClient`,
       path: '../resource#resourcePath',
       body: 'write-request#writeRequest write-context#unlessEmpty',
       text: 'write-messages#writeConversation read-choice#candidateReader read-part#partReader',
