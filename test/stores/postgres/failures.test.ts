@@ -255,7 +255,7 @@ it('invalid keys and claims from the database are corrupt', async () => {
 
 it('wrong options are refused with the option and the remedy', () => {
   expect(() => postgresQuotaStore(JSON.parse('{}'))).toThrow(
-    'postgresQuotaStore: options.client must be an object with query(). ' +
+    'postgresQuotaStore: options.client is missing, and must be an object with query(). ' +
       'Give it a Pool of pg, or an object with its query(text, values).',
   );
   for (const schema of ['', 'a"b', 'a.b', '1', 'x'.repeat(64)]) {
