@@ -116,7 +116,8 @@ export interface GatewayOptions {
   readonly maxImageBodyBytes?: number;
   /**
    * The maximum size of the request bodies of all running calls together, in bytes, with the stored
-   * items that the gateway puts into them; above it, 503. Once half is used, a key that holds a
+   * items that the gateway puts into them, and with where the values are in a body of very many;
+   * above it, 503. Once half is used, a key that holds a
    * quarter is refused; the last eighth is reserved for bodies up to 64 KiB.
    */
   readonly maxBufferedBytes?: number;

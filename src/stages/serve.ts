@@ -25,7 +25,7 @@ import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { ModelLookup } from './model-errors.ts';
 import type { ModelPlans } from './model-plan.ts';
-import { readCallInTurns, receiveBody } from './read-call.ts';
+import { readCallInTurns, receiveBody, reserveTape } from './read-call.ts';
 import { shuttingDown } from './refuse.ts';
 import { copyMade, relay } from './relay.ts';
 import { rememberWhole } from './remember-reply.ts';
@@ -126,6 +126,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   const startedAtMs = received.settings.clock.now();
   const sent = await readCallInTurns(body, route, received.settings);
   const read = { received, key, route, running, startedAtMs, call: sent };
+  reserveTape(read, shared.intake.bodies);
   const { model, plan, call, references } = await admit(read, shared);
   const hold = holdFor(call, model);
   if (!hold.isBounded) shared.reportUnbounded(model.id);

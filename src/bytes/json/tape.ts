@@ -49,6 +49,11 @@ export class Tape {
     this.#cells = cells;
   }
 
+  /** What it takes in memory besides the text. */
+  get byteLength(): number {
+    return this.#cells.byteLength;
+  }
+
   /** The number of values in the root, at all depths. */
   get count(): number {
     return this.#cells.length / cellsPerValue - 1;
