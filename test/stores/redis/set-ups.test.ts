@@ -20,7 +20,7 @@ describe('wrong options are refused', () => {
     ],
     [
       () => redisIdempotencyStore(JSON.parse('{}')),
-      'redisIdempotencyStore: options.client is missing, and must be a node-redis or ioredis client',
+      'redisIdempotencyStore: options.client is missing, and must be a node-redis or ioredis',
     ],
     [
       () => redisQuotaStore({ client, prefix: 'a{b}' }),
