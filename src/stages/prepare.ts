@@ -17,7 +17,7 @@ import { relayEdits } from './reference-edits.ts';
 import { type MoreEdits, prepareRelayed, type RelayInput } from './relayed.ts';
 import { withRepair } from './repaired.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
-import type { Translations } from './translations.ts';
+import type { LoadedTranslation, Translations } from './translations.ts';
 
 /**
  * Prepares the call for a channel. The body is parsed at most once, and only if a channel needs it
@@ -75,6 +75,10 @@ export function preparer(
   const isPlain = (references ?? leftOut ?? own) === undefined;
   // Made when needed: most calls are relayed.
   let translator: CallTranslator | undefined;
+  const translatorOf = ({ translatorOf: make, server }: LoadedTranslation): CallTranslator => {
+    translator ??= make(admitted, server);
+    return translator;
+  };
   const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
     if (isRelayed(protocol, dialect, channel, upstreamModel)) {
       const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
@@ -83,17 +87,14 @@ export function preparer(
         : prepareEdited(input, admitted, { leftOut, account, reportRepair });
     }
     const loaded = translations.loaded(protocol, dialect);
-    translator ??= loaded.translatorOf(admitted, loaded.server);
-    return translator.prepare({ channel, dialect, upstreamModel }, loaded.client);
+    return translatorOf(loaded).prepare({ channel, dialect, upstreamModel }, loaded.client);
   };
   const readAhead: Preparer['readAhead'] = (channel, dialect, upstreamModel) => {
     if (isRelayed(protocol, dialect, channel, upstreamModel)) return undefined;
     const loading = translations.load(protocol, dialect);
     if (loading !== undefined) return loading;
     if (translator !== undefined || textBytes <= maxBytesInOneTurn) return undefined;
-    const loaded = translations.loaded(protocol, dialect);
-    translator = loaded.translatorOf(admitted, loaded.server);
-    return translator.readInTurns();
+    return translatorOf(translations.loaded(protocol, dialect)).readInTurns();
   };
   const textBytes = call.body.text.length + (references?.keptBytes ?? 0);
   const isPricedPerImage = !call.operation.isFree && model.price.per === 'image';

@@ -38,22 +38,20 @@ export interface Translations {
 
 /** Creates an empty list. `report` gets what a module threw while it was loaded. */
 export function translations(report: (error: unknown) => void): Translations {
-  const servers = new Map<Protocol, ProtocolCodecs>();
-  const clients = new Map<Dialect, DialectCodecs>();
-  let translatorOf: typeof callTranslator | undefined;
+  const known = new Map<Protocol, Map<Dialect, LoadedTranslation>>();
+  const find = (protocol: Protocol, dialect: Dialect) => known.get(protocol)?.get(dialect);
   const loadOne = async (protocol: Protocol, dialect: Dialect): Promise<void> => {
-    const [translator, server, client] = await Promise.all([
+    const [{ callTranslator: translatorOf }, server, client] = await Promise.all([
       import('./call-translator.ts'),
       protocol.codecs(),
       dialect.codecs(),
     ]);
-    translatorOf = translator.callTranslator;
-    servers.set(protocol, server);
-    clients.set(dialect, client);
+    const byDialect = known.get(protocol) ?? new Map<Dialect, LoadedTranslation>();
+    known.set(protocol, byDialect.set(dialect, { translatorOf, server, client }));
   };
   return {
     load: (protocol, dialect) => {
-      if (servers.has(protocol) && clients.has(dialect)) return undefined;
+      if (find(protocol, dialect) !== undefined) return undefined;
       return loadOne(protocol, dialect).catch((error: unknown) => {
         report(error);
         throw notLoaded();
@@ -67,12 +65,9 @@ export function translations(report: (error: unknown) => void): Translations {
       await Promise.all(pairs);
     },
     loaded: (protocol, dialect) => {
-      const server = servers.get(protocol);
-      const client = clients.get(dialect);
-      if (translatorOf === undefined || server === undefined || client === undefined) {
-        throw notLoaded();
-      }
-      return { translatorOf, server, client };
+      const translation = find(protocol, dialect);
+      if (translation === undefined) throw notLoaded();
+      return translation;
     },
   };
 }

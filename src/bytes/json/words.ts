@@ -21,18 +21,9 @@ export const commonWords: ReadonlySet<string> = new Set([
   ...['call_id', 'output', 'summary', 'encrypted_content', 'annotations', 'title', 'file_id'],
   ...['inlineData', 'inline_data', 'mimeType', 'mime_type', 'fileData', 'file_data', 'fileUri'],
   ...['functionCall', 'functionResponse', 'thoughtSignature', 'thought', 'args', 'response'],
-  ...[
-    'filename',
-    'format',
-    'input_audio',
-    'refusal',
-    'audio',
-    'file_url',
-    'title',
-    'budget_tokens',
-  ],
+  ...['filename', 'format', 'input_audio', 'refusal', 'audio', 'file_url', 'budget_tokens'],
   // Roles and types.
-  ...['user', 'assistant', 'tool', 'developer', 'message', 'function_call', 'input_text'],
+  ...['assistant', 'tool', 'developer', 'message', 'function_call', 'input_text'],
   ...['function_call_output', 'output_text', 'summary_text', 'input_image', 'input_file'],
   ...['custom', 'completed', 'auto', 'base64', 'object', 'string', 'enabled', 'adaptive'],
   // Tools.
