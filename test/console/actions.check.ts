@@ -58,19 +58,19 @@ describe('a key', () => {
     expect(await server.keys.find(secret)).toMatchObject({ id: 'new-team', group: 'default' });
     expect(await axeFindings(page)).toEqual([]);
     await press(page, 'Copy');
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(secret);
     await page.keyboard.press('Escape');
-    expect(await page.getByLabel('Secret', { exact: true }).isVisible()).toBe(true);
-    expect(await page.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByLabel('Secret', { exact: true }).isVisible()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
     await page.getByLabel('I have stored it').check();
     await press(page, 'Done');
 
     await page.getByRole('link', { name: 'new-team' }).waitFor();
-    expect(await page.content()).not.toContain(secret);
+    await expect.poll(() => page.content()).not.toContain(secret);
     expect(page.url()).not.toContain(secret);
-    expect(await page.evaluate('JSON.stringify([history.state, {...localStorage}])')).toBe(
-      '[null,{}]',
-    );
+    await expect
+      .poll(() => page.evaluate('JSON.stringify([history.state, {...localStorage}])'))
+      .toBe('[null,{}]');
     const { balances } = await server.admin.keys.find('new-team');
     expect(balances).toMatchObject([{ limitNanos: 25_500_000_000n, period: 'month' }]);
     expect(complaints()).toEqual([]);
@@ -85,13 +85,13 @@ describe('a key', () => {
       await press(page, 'Issue');
       await page.getByText('Write the limit as a number').waitFor();
     }
-    expect(await page.locator(':focus').getAttribute('name')).toBe('limitNanos');
+    await expect.poll(() => page.locator(':focus').getAttribute('name')).toBe('limitNanos');
     await page.getByLabel('Limit, in your currency unit').fill('1');
     await page.getByLabel('Id', { exact: true }).fill('app-web');
     await press(page, 'Issue');
     await page.getByText('The id "app-web" is taken.').waitFor();
 
-    expect(await page.locator(':focus').getAttribute('name')).toBe('id');
+    await expect.poll(() => page.locator(':focus').getAttribute('name')).toBe('id');
     expect(await axeFindings(page)).toEqual([]);
   });
 
@@ -109,8 +109,8 @@ describe('a key', () => {
       await page.getByLabel(label).fill(written);
       await dialog.getByRole('button', { name: action }).click();
       await dialog.getByText('with a point and without commas').waitFor();
-      expect(await dialog.getByText('That is').count()).toBe(0);
-      expect(await page.locator(':focus').getAttribute('name')).toBe(name);
+      await expect.poll(() => dialog.getByText('That is').count()).toBe(0);
+      await expect.poll(() => page.locator(':focus').getAttribute('name')).toBe(name);
     }
     expect(await server.admin.keys.find('partner-eu')).toEqual(before);
     await page.getByLabel(label).fill('1500.5');
@@ -145,7 +145,9 @@ describe('a key', () => {
     const { server, page } = await withKeys('#/keys/partner-eu');
 
     await press(page, 'Set limit');
-    expect(await page.getByLabel('Limit, in your currency unit').inputValue()).toBe('500');
+    await expect
+      .poll(() => page.getByLabel('Limit, in your currency unit').inputValue())
+      .toBe('500');
     await page.getByLabel('Limit, in your currency unit').fill('800');
     await page
       .getByRole('dialog', { name: 'Set the limit' })
@@ -250,7 +252,7 @@ describe('a channel', () => {
     await page.getByText('Changed weight and cost of openai-main for gpt-5-mini.').waitFor();
     await press(page, 'Edit openai-main of gpt-5-mini');
     await page.getByLabel('Your cost').selectOption('reported');
-    expect(await page.getByLabel('Input', { exact: true }).isVisible()).toBe(false);
+    await expect.poll(() => page.getByLabel('Input', { exact: true }).isVisible()).toBe(false);
     await press(page, 'Change everywhere');
     await page.getByText('Changed cost of openai-main for gpt-5-mini.').waitFor();
     const who = ['ada@acme.example', 'openai-main'];
@@ -268,7 +270,7 @@ describe('a channel', () => {
 
     await page.getByText('anthropic-eu', { exact: true }).waitFor();
 
-    expect(await page.locator('.models table').count()).toBe(1);
+    await expect.poll(() => page.locator('.models table').count()).toBe(1);
   });
 });
 
@@ -330,7 +332,7 @@ describe('a call', () => {
 
     await page.waitForURL('**#/calls?range=1h&outcome=truncated');
     await page.getByText('upstream overloaded').waitFor();
-    expect(await page.locator('tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   });
 });
 
@@ -352,7 +354,7 @@ describe('the page', () => {
     await press(page, 'As a table');
 
     const table = page.getByRole('table', { name: 'Requests by outcome' });
-    expect(await table.getByRole('row').count()).toBe(61);
+    await expect.poll(() => table.getByRole('row').count()).toBe(61);
     const [last] = server.state.now.buckets.slice(-1);
     const cells = await table.getByRole('row').nth(1).getByRole('cell').allTextContents();
     expect(cells).toEqual([last?.complete, last?.refused, last?.failed, last?.left].map(String));
@@ -369,13 +371,8 @@ describe('the page', () => {
 
     await page.getByText('In no record:').waitFor();
     const books = page.getByRole('table', { name: 'Where the usage log' });
-    expect(await books.getByRole('cell').allTextContents()).toEqual([
-      'team-search',
-      'default',
-      '812.04',
-      '812.00',
-      '1.20',
-      '0.041',
-    ]);
+    await expect
+      .poll(() => books.getByRole('cell').allTextContents())
+      .toEqual(['team-search', 'default', '812.04', '812.00', '1.20', '0.041']);
   });
 });

@@ -40,8 +40,10 @@ describe.each(texts)('%j', (text) => {
     await page.goto(`${server.url}#/calls/${encodeURIComponent(text)}`);
     await page.getByText('Held and charged').waitFor();
 
-    expect(await page.evaluate('globalThis.ran')).toBeUndefined();
-    expect(await page.locator('img, script:not([src]), b b, iframe, object').count()).toBe(0);
+    await expect.poll(() => page.evaluate('globalThis.ran')).toBeUndefined();
+    await expect
+      .poll(() => page.locator('img, script:not([src]), b b, iframe, object').count())
+      .toBe(0);
     const links = await page
       .locator('a')
       .evaluateAll((all) => all.map((one) => one.getAttribute('href')));

@@ -52,7 +52,7 @@ describe('the console of npm start', () => {
     await page.goto(`${origin}/console#/${place}`);
     await page.getByText(text).filter({ visible: true }).first().waitFor();
 
-    expect(await page.content()).not.toContain(prompt);
+    await expect.poll(() => page.content()).not.toContain(prompt);
     expect(complaints).toEqual([]);
   });
 

@@ -34,7 +34,9 @@ describe('a panel', () => {
     const text = page.getByText('Loading calls …');
 
     await text.waitFor();
-    expect(await text.evaluate((node) => node.parentElement?.getAttribute('role'))).toBe('status');
+    await expect
+      .poll(() => text.evaluate((node) => node.parentElement?.getAttribute('role')))
+      .toBe('status');
     expect(await axeFindings(page)).toEqual([]);
   });
 
@@ -46,7 +48,7 @@ describe('a panel', () => {
     await page.getByRole('link', { name: 'Calls', exact: true }).click();
     await page.getByText('The usage log did not answer in time.').waitFor();
     await page.getByText('live', { exact: true }).waitFor();
-    expect(await page.getByRole('searchbox').isEnabled()).toBe(true);
+    await expect.poll(() => page.getByRole('searchbox').isEnabled()).toBe(true);
     expect(await axeFindings(page)).toEqual([]);
     listing(server, list);
     await page.getByRole('button', { name: 'Retry' }).click();
@@ -72,7 +74,7 @@ describe('a panel', () => {
     await page.getByRole('link', { name: 'Calls', exact: true }).click();
 
     await page.getByText('No calls in the last 1h.').waitFor();
-    expect(await page.locator('pre').textContent()).toContain('/v1/chat/completions');
+    await expect.poll(() => page.locator('pre').textContent()).toContain('/v1/chat/completions');
     expect(await axeFindings(page)).toEqual([]);
   });
 });
@@ -110,7 +112,7 @@ describe('many tabs', () => {
   it('that are hidden poll once a minute, so that their titles still warn', async () => {
     const { server, page } = await openedPage(browser, '#/now');
     await page.getByText('live', { exact: true }).waitFor();
-    expect(await page.title()).toBe('Now · Acme gateway');
+    await expect.poll(() => page.title()).toBe('Now · Acme gateway');
     await setHidden(page, true);
     await expect.poll(() => server.streams()).toBe(0);
     server.state.now = failingNow();
@@ -158,8 +160,8 @@ describe('the connection', () => {
 
     server.down();
     await page.getByText('stale since 09:30:').waitFor();
-    expect(await page.locator('body.stale').count()).toBe(1);
-    expect(await page.getByText('All is well.').isVisible()).toBe(true);
+    await expect.poll(() => page.locator('body.stale').count()).toBe(1);
+    await expect.poll(() => page.getByText('All is well.').isVisible()).toBe(true);
     await page.clock.runFor(42_000);
     await page.getByText('(42 s)').waitFor();
     expect(await axeFindings(page)).toEqual([]);
@@ -167,7 +169,7 @@ describe('the connection', () => {
     await page.clock.runFor(10_000);
 
     await page.getByText('live', { exact: true }).waitFor();
-    expect(await page.locator('body.stale').count()).toBe(0);
+    await expect.poll(() => page.locator('body.stale').count()).toBe(0);
     expect(complaints()).toEqual([]);
   });
 
@@ -180,7 +182,7 @@ describe('the connection', () => {
     server.clock.advance(2_000);
 
     await page.getByRole('link', { name: clause.text }).waitFor();
-    expect(await page.title()).toBe('▲ Now · Acme gateway');
+    await expect.poll(() => page.title()).toBe('▲ Now · Acme gateway');
   });
 
   it('that was never made can be tried again', async () => {
@@ -206,7 +208,7 @@ describe('an operator', () => {
 
     await page.getByRole('heading', { name: 'Signed out' }).waitFor();
     await page.getByText('signed out', { exact: true }).waitFor();
-    expect(await page.getByText('req_7b7691').count()).toBe(0);
+    await expect.poll(() => page.getByText('req_7b7691').count()).toBe(0);
     expect(await axeFindings(page)).toEqual([]);
     expect(complaints()).toEqual([]);
   });
@@ -234,7 +236,7 @@ describe('an operator', () => {
       if (place === 'channels') await page.getByText('every channel is out').waitFor();
       if (shown !== undefined) await page.getByText(shown).waitFor();
       const actions = /^(?:Issue|Top up|Set|Rotate|Disable|Enable|Remove|Edit|Turn|It )/;
-      expect(await page.getByRole('button', { name: actions }).count()).toBe(0);
+      await expect.poll(() => page.getByRole('button', { name: actions }).count()).toBe(0);
       await page.keyboard.press('Escape');
     }
   });
@@ -254,17 +256,17 @@ describe('ten thousand keys', () => {
     await page.getByRole('link', { name: 'Keys', exact: true }).click();
     const rows = page.locator('tbody tr');
     await page.getByRole('link', { name: 'key-00000' }).waitFor();
-    expect(await rows.count()).toBe(100);
+    await expect.poll(() => rows.count()).toBe(100);
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByRole('link', { name: 'key-00100' }).waitFor();
-    expect(await rows.count()).toBe(100);
+    await expect.poll(() => rows.count()).toBe(100);
     await page.getByText('page 2').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('key-0912');
     await page.keyboard.press('Enter');
 
     await page.getByRole('link', { name: 'key-09129' }).waitFor();
-    expect(await rows.count()).toBe(10);
-    expect(await page.getByRole('button', { name: 'Next' }).count()).toBe(0);
+    await expect.poll(() => rows.count()).toBe(10);
+    await expect.poll(() => page.getByRole('button', { name: 'Next' }).count()).toBe(0);
   });
 });

@@ -71,8 +71,8 @@ describe('the figures', () => {
     await page.getByText('– refused').waitFor();
     await page.getByText('It has no refused requests of this time').waitFor();
     await page.getByText('this process, since 08:31').waitFor();
-    expect(await page.locator('.readout').textContent()).toContain('refused –');
-    expect(await page.getByText('0 refused').count()).toBe(0);
+    await expect.poll(() => page.locator('.readout').textContent()).toContain('refused –');
+    await expect.poll(() => page.getByText('0 refused').count()).toBe(0);
   });
 });
 
@@ -83,7 +83,9 @@ describe('a group that no model has', () => {
     await page.getByRole('button', { name: 'Issue a key' }).first().click();
     const group = page.getByLabel('Group', { exact: true });
     await expect.poll(() => group.inputValue()).toBe('default');
-    expect(await page.locator('datalist option').evaluateAll((all) => all.length)).toBe(2);
+    await expect
+      .poll(() => page.locator('datalist option').evaluateAll((all) => all.length))
+      .toBe(2);
     await group.fill('stuff');
     await page.getByLabel('Id', { exact: true }).fill('new-team');
     await page.getByLabel('Limit, in your currency unit').fill('25');
@@ -118,5 +120,5 @@ it('`/` begins a new search, also when the last one left its text', async () => 
   // As a paste does, into the field to which the focus came back.
   await page.keyboard.insertText('next');
 
-  expect(await page.getByRole('searchbox').inputValue()).toBe('next');
+  await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe('next');
 });

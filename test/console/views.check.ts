@@ -37,7 +37,7 @@ describe.each(['light', 'dark', 'phone'] as const)('in %s', (look) => {
 
     expect(await axeFindings(page)).toEqual([]);
     const { width } = looks[look].viewport;
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     expect(complaints()).toEqual([]);
   });
 });

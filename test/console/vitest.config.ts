@@ -17,6 +17,8 @@ const config: ViteUserConfig = defineConfig({
     maxWorkers: 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What a page shows follows a click by a request or two: asked for until it is so.
+    expect: { poll: { timeout: 20_000 } },
     reporters: reporters('console'),
   },
 });

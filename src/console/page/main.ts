@@ -168,10 +168,15 @@ function searchOn(event: KeyboardEvent, page: PageContext): void {
     return;
   }
   event.preventDefault();
-  if (document.querySelector('[data-search]') === null) page.go({ view: 'calls' });
+  if (focusSearch()) return;
+  page.go({ view: 'calls' });
   // The view of another place is opened after this event.
-  setTimeout(() => {
-    const field = document.querySelector('[data-search]');
-    if (field instanceof HTMLElement) field.focus();
-  });
+  setTimeout(focusSearch);
+}
+
+function focusSearch(): boolean {
+  const field = document.querySelector('[data-search]');
+  if (!(field instanceof HTMLElement)) return false;
+  field.focus();
+  return true;
 }
