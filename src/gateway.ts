@@ -10,12 +10,12 @@ import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { countedRepeats } from './repeats.ts';
 import { answering } from './stages/answer.ts';
 import { type GatewayParts, type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
-import { portCalls } from './stages/port-calls.ts';
+import { portCalls } from './stages/ports/port-calls.ts';
 import {
   type ResolveResult,
   resolveUnknown,
   type UnknownResolution,
-} from './stages/resolve-unknown.ts';
+} from './stages/settle/resolve-unknown.ts';
 import { shutDown } from './stages/shut-down.ts';
 import type { GatewayStatus } from './stages/status.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';

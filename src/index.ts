@@ -177,8 +177,8 @@ export type {
 } from './prices/price-json.ts';
 export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
-export type { PortTimes } from './stages/port-times.ts';
-export type { ResolveResult, UnknownResolution } from './stages/resolve-unknown.ts';
+export type { PortTimes } from './stages/ports/port-times.ts';
+export type { ResolveResult, UnknownResolution } from './stages/settle/resolve-unknown.ts';
 export type { GatewayStatus } from './stages/status.ts';
 export { type JsonlUsageSinkOptions, jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
 export {

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { issueKey } from '../src/issue-key.ts';
 import type { QuotaSubject } from '../src/ports/key-store.ts';
 import { digestSecret, isWeakSecret, mintSecret, publicPart, secretKind } from '../src/secret.ts';
-import { untyped } from './stages/failing.ts';
+import { untyped } from './stages/ports/failing.ts';
 
 describe('a secret', () => {
   it('has a prefix, a public part, 256 random bits and a checksum', () => {

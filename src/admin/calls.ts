@@ -1,7 +1,7 @@
 /** Calls for operators: find one, list the latest, and resolve one in doubt. */
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
-import type { ResolveResult, UnknownResolution } from '../stages/resolve-unknown.ts';
+import type { ResolveResult, UnknownResolution } from '../stages/settle/resolve-unknown.ts';
 import {
   checkFilter,
   type UsagePage,

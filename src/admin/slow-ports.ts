@@ -1,5 +1,5 @@
 /** Ports of the host that were slow lately, from the counters of the gateway. */
-import type { PortTimes } from '../stages/port-times.ts';
+import type { PortTimes } from '../stages/ports/port-times.ts';
 
 /** An operation of a port, and how long its answers took. */
 export interface SlowPort {

@@ -10,9 +10,9 @@ import type { CapabilityTable } from './capabilities.ts';
 import type { ContentClientCodec, TokenCounter } from './codec.ts';
 import type { EmbeddingClientCodec } from './embedding-codec.ts';
 import type { ImageClientCodec } from './image-codec.ts';
-import type { MeasureBody } from './prompt-size.ts';
+import type { MeasureBody } from './measure/prompt-size.ts';
 import type { StreamFormat } from './stream-format.ts';
-import type { FailureReport } from './tap.ts';
+import type { FailureReport } from './taps/tap.ts';
 
 /** Writes an error in the format that the callers of a dialect expect. */
 export interface ErrorWriter {

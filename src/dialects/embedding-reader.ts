@@ -13,7 +13,7 @@ import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { Dialect } from './dialect.ts';
 import type { EmbeddingReplyFormat } from './embedding-codec.ts';
-import { byteBounds, type FailureReport } from './tap.ts';
+import { byteBounds, type FailureReport } from './taps/tap.ts';
 
 /** What a reply must have to be usable. */
 export interface ExpectedVectors {

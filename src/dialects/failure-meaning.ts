@@ -4,7 +4,7 @@
  * now and then; the patterns below were collected from their error responses.
  */
 import { type JsonValue, member } from '../json.ts';
-import type { FailureReport } from './tap.ts';
+import type { FailureReport } from './taps/tap.ts';
 
 /** The party that an error blames. */
 export type Fault = NonNullable<FailureReport['fault']>;

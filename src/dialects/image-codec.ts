@@ -3,7 +3,7 @@
  * dialect, and turns the upstream's reply into the image document while it streams past.
  */
 import type { ReplyHead, UpstreamTarget } from './codec.ts';
-import type { StreamTap } from './tap.ts';
+import type { StreamTap } from './taps/tap.ts';
 
 /** A request of the images protocol; members that the caller did not send are undefined. */
 export interface ImageRequest {

@@ -1,6 +1,6 @@
 /** Cuts the streamed replies of a dialect into documents. Most dialects use server-sent events. */
 import { eventCutter, parseEvents, type SseEvent } from '../bytes/sse.ts';
-import { maxEventBytes } from './tap.ts';
+import { maxEventBytes } from './taps/tap.ts';
 
 /** One frame: its name, its document, and loose text around it that belongs to no frame. */
 export type Frame = Pick<SseEvent, 'name' | 'data' | 'unframedText'>;

@@ -12,7 +12,7 @@ import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';
 import type { EmbeddingServerCodec } from '../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
-import type { FailureReport, ReferableReply, StreamTap } from '../dialects/tap.ts';
+import type { FailureReport, ReferableReply, StreamTap } from '../dialects/taps/tap.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';

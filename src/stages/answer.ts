@@ -11,15 +11,15 @@ import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
 import type { RequestProgress } from './call-record.ts';
 import { misplacedHandle } from './misplaced-handle.ts';
-import { portCalls } from './port-calls.ts';
-import type { PortTimer } from './port-times.ts';
+import { portCalls } from './ports/port-calls.ts';
+import type { PortTimer } from './ports/port-times.ts';
+import type { StoreBreakers } from './ports/store-breaker.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
 import { readableError } from './refuse.ts';
 import { reportRefusal } from './request-events.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
 import type { Serve } from './serve.ts';
-import { secretsOf } from './shown-error.ts';
-import type { StoreBreakers } from './store-breaker.ts';
+import { secretsOf } from './upstream/shown-error.ts';
 
 /** The parts of a gateway that answer. Settings are read at each request: they may change. */
 export interface AnswerDeps {

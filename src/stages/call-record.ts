@@ -10,15 +10,15 @@ import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { CallRoute } from '../protocols/protocol.ts';
-import type { TakenRates } from './applied-limits.ts';
-import type { Hold } from './hold.ts';
-import type { ReplyCopy } from './idempotency-copy.ts';
-import type { ModelPlan } from './model-plan.ts';
-import type { PortCalls } from './port-calls.ts';
-import type { ResolvedReferences } from './resolved-references.ts';
+import type { ReplyCopy } from './idempotency/copy.ts';
+import type { ModelPlan } from './models/model-plan.ts';
+import type { PortCalls } from './ports/port-calls.ts';
+import type { TakenRates } from './rates/applied-limits.ts';
+import type { ResolvedReferences } from './references/resolved-references.ts';
 import type { ResponseContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
-import type { Settlement } from './settlement.ts';
+import type { Hold } from './settle/hold.ts';
+import type { Settlement } from './settle/settlement.ts';
 
 /** A request that was received. */
 export interface Received {

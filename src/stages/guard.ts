@@ -11,8 +11,8 @@ import type { Guard, GuardDecision, GuardedCall } from '../ports/guard.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Read } from './call-record.ts';
 import { textsOf } from './guard-texts.ts';
-import { type AnswerCheck, isMissing, isRecord, type WrongMember } from './port-answers.ts';
-import { portCalls } from './port-calls.ts';
+import { type AnswerCheck, isMissing, isRecord, type WrongMember } from './ports/port-answers.ts';
+import { portCalls } from './ports/port-calls.ts';
 
 /** A guard may ask a moderation model, so it gets more time than a store. */
 const guardTimeoutMs = 2_000;

@@ -5,8 +5,8 @@
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
 import type { RecordedRefusals, RefusalLog } from '../ports/refusal-log.ts';
-import { isAnything } from './port-answers.ts';
-import type { PortCalls } from './port-calls.ts';
+import { isAnything } from './ports/port-answers.ts';
+import type { PortCalls } from './ports/port-calls.ts';
 import {
   boundedDetails,
   type RefusalCounts,

@@ -7,8 +7,8 @@ import type { Route } from '../protocols/protocol.ts';
 import { isLikeOwnSecret } from '../secret.ts';
 import type { Admitted, Received } from './call-record.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
-import type { CallEnd, Reservation } from './settlement.ts';
-import { containsSecret } from './upstream-text.ts';
+import type { CallEnd, Reservation } from './settle/settlement.ts';
+import { containsSecret } from './upstream/upstream-text.ts';
 
 type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 

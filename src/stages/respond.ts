@@ -15,8 +15,8 @@ import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { isLikeOwnSecret } from '../secret.ts';
-import type { RateLevels } from './applied-limits.ts';
-import type { CallEnd } from './settlement.ts';
+import type { RateLevels } from './rates/applied-limits.ts';
+import type { CallEnd } from './settle/settlement.ts';
 
 /** The parts that every response to one request contains. */
 export interface ResponseContext {

@@ -15,11 +15,16 @@ import {
   overdueAction as overdueActionOf,
   watchAttempt,
 } from '../upstream/watch-attempt.ts';
-import { type CallerConnection, callerConnection } from './caller-connection.ts';
-import { type HoldKeeper, type HoldKeepers, holdKeepers, type KeptEntry } from './keep-holds.ts';
-import type { PortCalls } from './port-calls.ts';
+import type { PortCalls } from './ports/port-calls.ts';
 import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
-import { type UnreadReplies, unreadReplies } from './unread-replies.ts';
+import { type CallerConnection, callerConnection } from './relay/caller-connection.ts';
+import { type UnreadReplies, unreadReplies } from './relay/unread-replies.ts';
+import {
+  type HoldKeeper,
+  type HoldKeepers,
+  holdKeepers,
+  type KeptEntry,
+} from './settle/keep-holds.ts';
 
 /** A call, from its start until its reply has ended. */
 export interface RunningCall {

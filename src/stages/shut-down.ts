@@ -7,11 +7,11 @@ import { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
-import type { Outbox } from './outbox.ts';
-import { isAnything } from './port-answers.ts';
-import { portCalls } from './port-calls.ts';
+import { isAnything } from './ports/port-answers.ts';
+import { portCalls } from './ports/port-calls.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
 import type { RunningCalls } from './running.ts';
+import type { Outbox } from './settle/outbox.ts';
 
 /** The parts of a gateway that are shut down. */
 export interface ShutDownDeps {

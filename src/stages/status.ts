@@ -1,8 +1,8 @@
 /** What a gateway does at the moment, for readiness checks, metrics and dashboards. */
 import type { FairShares } from '../bytes/body/fair-shares.ts';
-import type { Outbox } from './outbox.ts';
-import type { PortTimer, PortTimes } from './port-times.ts';
+import type { PortTimer, PortTimes } from './ports/port-times.ts';
 import type { RunningCalls } from './running.ts';
+import type { Outbox } from './settle/outbox.ts';
 
 /** What a gateway does at the moment. All of it concerns this process alone. */
 export interface GatewayStatus {

@@ -8,7 +8,7 @@ import { fastifyAdapter } from 'tollgate/fastify';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 import { hostWith } from './fastify-host.ts';
 
 const json = { 'content-type': 'application/json' };

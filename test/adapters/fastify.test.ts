@@ -9,7 +9,7 @@ import { fastifyAdapter } from 'tollgate/fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 import { chatBody } from '../support/bodies.ts';
 import { bearer, unmountedGateway } from '../support/mounted-gateway.ts';
 import { echoedBody, echoOf } from './echo.ts';

@@ -6,7 +6,7 @@ import { fetchAdapter } from '../../adapters/fetch.ts';
 import { koaAdapter } from '../../adapters/koa.ts';
 import { nodeAdapter } from '../../adapters/node.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 
 const adapters = Object.entries({
   expressAdapter,

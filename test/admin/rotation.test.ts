@@ -2,7 +2,7 @@
 /** Rotated keys: how long the old ones live, and what the new ones may refer to. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { continueFrom, referTo, responsesGateway } from '../stages/responses-gateway.ts';
+import { continueFrom, referTo, responsesGateway } from '../stages/references/responses-gateway.ts';
 import { adminSetup } from './admin-host.ts';
 
 const dayMs = 86_400_000;

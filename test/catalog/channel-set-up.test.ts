@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 
 const channel: Channel = {
   id: 'openai-1',

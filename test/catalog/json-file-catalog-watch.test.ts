@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import { inTime, turns } from '../stages/failing.ts';
+import { inTime, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { sampleRequests } from '../support/models.ts';
 import { catalogFile, channelJson, modelJson, modelsJson } from './catalog-file.ts';

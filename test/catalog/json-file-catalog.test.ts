@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import { priceToJson } from '../../src/prices/codec.ts';
 import { catalogContract } from '../../src/testing/contracts/catalog.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 import { catalogFile, channelJson, modelJson, modelsJson } from './catalog-file.ts';
 
 describe('jsonFileCatalog', () => {

@@ -1,7 +1,7 @@
 // suite: quick
 /** JSON that was cut off at any character can be read, with every text that had arrived. */
 import { expect, it } from 'vitest';
-import { closedJson } from '../../src/dialects/document-tokens.ts';
+import { closedJson } from '../../src/dialects/taps/document-tokens.ts';
 
 const whole = '{"a":[{"b":"one \\"two\\" \\u00e9"},"three",4.5,true],"c":{"d":"five"} , "e":null}';
 const texts = ['one \\"two\\" \\u00e9', 'three', 'five'];

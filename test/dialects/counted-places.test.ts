@@ -6,8 +6,8 @@
  */
 import { expect, it } from 'vitest';
 import { parseEvents } from '../../src/bytes/sse.ts';
-import { contentCount } from '../../src/dialects/content-count.ts';
-import { replyTokens } from '../../src/dialects/document-tokens.ts';
+import { contentCount } from '../../src/dialects/taps/content-count.ts';
+import { replyTokens } from '../../src/dialects/taps/document-tokens.ts';
 import {
   isJsonObject,
   items,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { retryAfterMs } from '../../src/dialects/retry-after.ts';
 import { dialects } from '../../src/dialects/table.ts';
-import type { FailureReport } from '../../src/dialects/tap.ts';
+import type { FailureReport } from '../../src/dialects/taps/tap.ts';
 import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
 import type { HeaderMap } from '../../src/http.ts';
 import { anthropicCaller } from '../../src/protocols/callers/anthropic.ts';

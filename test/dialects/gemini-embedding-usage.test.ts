@@ -2,7 +2,7 @@
 /** The usage of Gemini's embeddings: the tokens of each kind, however its details list them. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { geminiEmbeddingUsage } from '../../src/dialects/embedding-usage.ts';
+import { geminiEmbeddingUsage } from '../../src/dialects/usage/embedding-usage.ts';
 
 const modalities = ['TEXT', 'IMAGE', 'DOCUMENT', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED'] as const;
 const details = fc.array(

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StreamTap } from '../../src/dialects/tap.ts';
+import type { StreamTap } from '../../src/dialects/taps/tap.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { brokenStream, sse } from '../relay/streams.ts';

@@ -1,7 +1,7 @@
 // suite: quick
 /** Unframed text of a stream is kept whole only if it may be a document. */
 import { expect, it } from 'vitest';
-import { unframedText } from '../../src/dialects/unframed-text.ts';
+import { unframedText } from '../../src/dialects/taps/unframed-text.ts';
 import { anyModelGateway, chat, native } from '../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 

@@ -1,9 +1,9 @@
 // suite: quick
 /** Counts of usage are valid integers or missing; without usage, the relayed content is counted. */
 import { describe, expect, it } from 'vitest';
-import { type ContentCount, contentCount } from '../../src/dialects/content-count.ts';
-import { documentTokens } from '../../src/dialects/document-tokens.ts';
 import { lastValueOf } from '../../src/dialects/gemini/stream-record.ts';
+import { type ContentCount, contentCount } from '../../src/dialects/taps/content-count.ts';
+import { documentTokens } from '../../src/dialects/taps/document-tokens.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { protocols } from '../../src/protocols/table.ts';
 

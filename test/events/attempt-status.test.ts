@@ -4,7 +4,7 @@
  * sent, whatever was wrong with the rest: for every API over every dialect.
  */
 import { describe, expect, it } from 'vitest';
-import { turns } from '../stages/failing.ts';
+import { turns } from '../stages/ports/failing.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { everyModel, headersFor, replyFor, requestFor, routes } from './every-api.ts';

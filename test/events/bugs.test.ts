@@ -4,7 +4,7 @@
  * its calls in turn. The call ends all the same, with its hold settled and its events complete.
  */
 import { describe, expect, it } from 'vitest';
-import { pass, turns } from '../stages/failing.ts';
+import { pass, turns } from '../stages/ports/failing.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import {
   type CallerReply,

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
-import { pass } from '../stages/failing.ts';
+import { pass } from '../stages/ports/failing.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import {
   completeReply,

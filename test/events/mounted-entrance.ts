@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import type { GatewayHandler } from '../../src/http.ts';
 import { type Mount, mounts } from '../adapters/mounts.ts';
-import { turns } from '../stages/failing.ts';
+import { turns } from '../stages/ports/failing.ts';
 import { type AnswerLaws, answerLaws } from '../support/answer-laws.ts';
 import { bytesOf, type CallerRequest, requestOf } from '../support/gateway-in-process.ts';
 import type { Caller, Entrance } from './history.ts';

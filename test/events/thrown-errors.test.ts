@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { countEvents } from '../../src/prometheus/record-events.ts';
 import { detailsOf, summaryOf, thrownCode } from '../../src/thrown.ts';
 import { portRows, type WhileDown } from '../faults/ports-rows.ts';
-import { inTime, pass, turns, untyped } from '../stages/failing.ts';
+import { inTime, pass, turns, untyped } from '../stages/ports/failing.ts';
 import {
   callerSecret,
   type GatewaySetup,

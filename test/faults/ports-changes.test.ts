@@ -1,7 +1,7 @@
 // suite: slow
 /** Rows F69–F73 of the fault matrix: changes of the host while a call runs. */
 import { describe, expect, it } from 'vitest';
-import { inTime, pass, turns } from '../stages/failing.ts';
+import { inTime, pass, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import {
   chat,

@@ -6,7 +6,7 @@ import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { pass } from '../stages/failing.ts';
+import { pass } from '../stages/ports/failing.ts';
 import type { GatewaySetup, InProcessGateway } from '../support/gateway-in-process.ts';
 import { defaultModels } from '../support/models.ts';
 import { portKinds as kinds, type PortKind } from './ports-kinds.ts';

@@ -2,7 +2,7 @@
 /** Rows F65, F66, F77 and F81 with many calls: outages under load, slow stores, many streams. */
 import { expect, it } from 'vitest';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
-import { inTime, pass, turns } from '../stages/failing.ts';
+import { inTime, pass, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import {
   completeReply,

@@ -1,6 +1,6 @@
 /** The ways in which a host's code can fail: throwing, rejecting, never answering. */
 import { EventEmitter } from 'node:events';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 import { canaries } from './canaries.ts';
 
 /** One way to fail; types would forbid half of them. */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { turns, untyped } from '../stages/failing.ts';
+import { turns, untyped } from '../stages/ports/failing.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { completeReply, kinds, model, sampleRequests } from '../support/models.ts';
 import { takeWarnings } from '../support/process-warnings.ts';

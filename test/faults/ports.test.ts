@@ -2,7 +2,7 @@
 /** Rows F63–F68 and F76 of the fault matrix: each port, failure mode and kind of call. */
 import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
-import { inTime, pass, turns } from '../stages/failing.ts';
+import { inTime, pass, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import { completeReply, type Kind as RequestKind, sampleRequests } from '../support/models.ts';
 import { canaries, found } from './canaries.ts';

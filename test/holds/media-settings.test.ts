@@ -8,8 +8,8 @@ import { wholeBody } from '../../src/bytes/body/body.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
-import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
+import { holdFor } from '../../src/stages/settle/hold.ts';
 import { model } from '../support/models.ts';
 import { routeSettings } from '../support/route-settings.ts';
 

@@ -15,8 +15,8 @@ import {
 } from '../../src/json.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
-import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
+import { holdFor } from '../../src/stages/settle/hold.ts';
 import { model } from '../support/models.ts';
 import { type ResponsesFixture, responsesFixtures } from '../support/responses-fixtures.ts';
 import { routeSettings } from '../support/route-settings.ts';

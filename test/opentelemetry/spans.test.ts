@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type OpenTelemetryOptions, openTelemetry } from '../../src/opentelemetry/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { readText } from '../house/sources.ts';
-import { answer, responsesGateway } from '../stages/responses-gateway.ts';
+import { answer, responsesGateway } from '../stages/references/responses-gateway.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, chat, completeReply, events, model, sampleRequests } from '../support/models.ts';

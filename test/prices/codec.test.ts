@@ -10,7 +10,7 @@ import {
   tokenPrice,
 } from '../../src/prices/codec.ts';
 import { priceSchema } from '../../src/prices/schema.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 import { anyPrice } from './arbitrary.ts';
 
 it('every price is the same after conversion to JSON and back', () => {

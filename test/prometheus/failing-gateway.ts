@@ -3,7 +3,7 @@
  * metrics as Prometheus would have stored them.
  */
 
-import { pass, turns } from '../stages/failing.ts';
+import { pass, turns } from '../stages/ports/failing.ts';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
 import type { CallerRequest } from '../support/gateway-in-process.ts';
 import { completeReply, type Kind, sampleRequests } from '../support/models.ts';

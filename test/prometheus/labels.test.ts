@@ -13,7 +13,7 @@ import { protocolNames } from '../../src/ports/catalog.ts';
 import { portNames } from '../../src/ports/port-names.ts';
 import { callOutcomes } from '../../src/ports/usage-sink.ts';
 import { anomalyReasons, eventTypes, lapseReasons } from '../../src/prometheus/definitions.ts';
-import { inTime } from '../stages/failing.ts';
+import { inTime } from '../stages/ports/failing.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, chat, model, replies } from '../support/models.ts';
 

@@ -10,7 +10,7 @@ import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Catalog, Model } from '../../src/ports/catalog.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
-import { inTime, pass } from '../stages/failing.ts';
+import { inTime, pass } from '../stages/ports/failing.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import {
   type CallerRequest,

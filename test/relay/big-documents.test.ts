@@ -4,7 +4,7 @@
  * upstream's error is not passed on.
  */
 import { describe, expect, it } from 'vitest';
-import { documentTap } from '../../src/dialects/document-tap.ts';
+import { documentTap } from '../../src/dialects/taps/document-tap.ts';
 import {
   anyModelGateway,
   type CallerRequest,

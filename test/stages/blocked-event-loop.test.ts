@@ -9,7 +9,7 @@ import { undiciClient } from '../../src/upstream/undici-client.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model, replies, sampleRequests, streamBeginnings } from '../support/models.ts';
 import { type Conversation, rawServer } from '../upstream/raw-server.ts';
-import { turns } from './failing.ts';
+import { turns } from './ports/failing.ts';
 
 const waitMs = 1_000;
 /** Long enough that the gateway's timer, which ticks every second, is due right after it. */

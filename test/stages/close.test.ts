@@ -24,7 +24,7 @@ import {
   sampleRequests,
   streamBeginnings,
 } from '../support/models.ts';
-import { inTime, pass, turns } from './failing.ts';
+import { inTime, pass, turns } from './ports/failing.ts';
 
 const leavesHolds = 'No store has taken the end of the call.';
 

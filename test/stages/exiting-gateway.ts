@@ -16,7 +16,7 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { channel, model } from '../support/models.ts';
 import { listening } from '../support/servers.ts';
-import { turns } from './failing.ts';
+import { turns } from './ports/failing.ts';
 
 const [, , baseUrl = ''] = process.argv;
 const drainMs = 60_000;

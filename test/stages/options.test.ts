@@ -5,7 +5,7 @@ import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { settingsOf } from '../../src/options.ts';
 import { plainDefaults } from '../../src/plain-options.ts';
 import { defaultResponseOptions } from '../../src/ports/response-options-schema.ts';
-import { untyped } from './failing.ts';
+import { untyped } from './ports/failing.ts';
 
 const find = (): undefined => undefined;
 const quota = {

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { settingsOf } from '../../src/options.ts';
-import { portCalls } from '../../src/stages/port-calls.ts';
+import { portCalls } from '../../src/stages/ports/port-calls.ts';
 import { type RunningCall, runningCalls } from '../../src/stages/running.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import { settingsOf } from '../../src/options.ts';
-import { recordChecks } from '../../src/stages/record-checks.ts';
-import { untyped } from './failing.ts';
+import { recordChecks } from '../../src/stages/ports/record-checks.ts';
+import { untyped } from './ports/failing.ts';
 import {
   channel,
   keyMembers,
@@ -19,7 +19,7 @@ import {
   optionMembers,
   options,
   wrongValues,
-} from './record-members.ts';
+} from './ports/record-members.ts';
 
 /** A copy with another value at the path; without the member if there is no value. */
 function changed(value: unknown, path: readonly string[], change: readonly unknown[]): unknown {

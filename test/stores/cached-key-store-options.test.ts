@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../src/ports/key-store.ts';
 import { cachedKeyStore } from '../../src/stores/memory/cached-key-store.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 
 describe('cachedKeyStore refuses', () => {
   const none: KeyStore = { find: () => undefined };

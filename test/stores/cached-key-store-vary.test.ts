@@ -8,7 +8,7 @@ import {
   cachedKeyStore,
 } from '../../src/stores/memory/cached-key-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 
 const byTenant = ({ headers }: KeyRequest): string => String(headers['x-tenant'] ?? '');
 

@@ -14,7 +14,7 @@ import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { keyStoreContract } from '../../src/testing/contracts/key-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
-import { failures, inTime, untyped } from '../stages/failing.ts';
+import { failures, inTime, untyped } from '../stages/ports/failing.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { sampleRequests } from '../support/models.ts';
 

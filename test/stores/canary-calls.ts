@@ -15,7 +15,7 @@ import type { AdjustInput } from '../../src/ports/quota-store.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
 import { type Canaries, canaries as common, found, leakOf } from '../faults/canaries.ts';
-import { keyed } from '../stages/idempotent-calls.ts';
+import { keyed } from '../stages/idempotency/idempotent-calls.ts';
 import {
   type CallHandler,
   type DrivenUpstream,

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 
 const issued = issueKey({ group: 'staff', limitNanos: 100n });
 

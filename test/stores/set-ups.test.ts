@@ -6,7 +6,7 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
-import { untyped } from '../stages/failing.ts';
+import { untyped } from '../stages/ports/failing.ts';
 
 const notCounts = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
 const count = 'must be a positive integer. Leave it out for the default.';

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import type { RateLimiter, RatePeriodMs, RateTake } from '../../src/ports/rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../src/ports/rates.ts';
-import { limitsOfCalls, limitsOfModel } from '../../src/stages/applied-limits.ts';
+import { limitsOfCalls, limitsOfModel } from '../../src/stages/rates/applied-limits.ts';
 import { model } from '../support/models.ts';
 import { type RateModel, rateModel } from './rate-model.ts';
 

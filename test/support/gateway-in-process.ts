@@ -34,7 +34,7 @@ import {
 import { defaultModels } from './models.ts';
 import { recordLog } from './record-log.ts';
 // Loaded here, so that the first translated call of a file takes no longer than the others.
-import '../../src/stages/call-translator.ts';
+import '../../src/stages/prepare/call-translator.ts';
 import './codecs.ts';
 
 /** What differs from the default gateway. */

@@ -24,7 +24,7 @@ import { mountedModels } from './mounted-models.ts';
 import { recordLog } from './record-log.ts';
 import { closed, listening } from './servers.ts';
 // Loaded here, so that the first translated call of a file takes no longer than the others.
-import '../../src/stages/call-translator.ts';
+import '../../src/stages/prepare/call-translator.ts';
 import './codecs.ts';
 
 /** Who calls: a key of each group, and keys that are refused. */

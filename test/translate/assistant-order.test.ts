@@ -5,10 +5,10 @@ import { expect, it } from 'vitest';
 import type { Part, ReasoningPart } from '../../src/canonical/request.ts';
 import { items, type JsonValue } from '../../src/json.ts';
 import { assistant, user } from '../support/plain-request.ts';
-import * as anthropic from './anthropic-client.ts';
-import * as gemini from './gemini-client.ts';
+import * as anthropic from './anthropic/client.ts';
+import * as gemini from './gemini/client.ts';
 import { pick, textAt } from './matrix/json.ts';
-import * as openai from './openai-client.ts';
+import * as openai from './openai/client.ts';
 
 const signed = (data: string, provider = 'anthropic'): ReasoningPart => ({
   kind: 'reasoning',

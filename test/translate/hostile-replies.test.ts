@@ -13,9 +13,9 @@ import {
 } from '../support/any-model-gateway.ts';
 import { clientCodecs } from '../support/codecs.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
-import { begin as beginAnthropic } from './anthropic-client.ts';
-import { begin as geminiExchange } from './gemini-client.ts';
-import { callsOf, chunk, eventsOfStream, finishesOf } from './openai-client.ts';
+import { begin as beginAnthropic } from './anthropic/client.ts';
+import { begin as geminiExchange } from './gemini/client.ts';
+import { callsOf, chunk, eventsOfStream, finishesOf } from './openai/client.ts';
 
 const many = 30_000;
 /** The most tool calls, and the most citations, that a reply may have. */

@@ -11,9 +11,9 @@ import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { functionTool, textPart } from '../support/codec.ts';
 import { assistant, plainRequest, user } from '../support/plain-request.ts';
-import * as anthropic from './anthropic-client.ts';
-import * as gemini from './gemini-client.ts';
-import * as openai from './openai-client.ts';
+import * as anthropic from './anthropic/client.ts';
+import * as gemini from './gemini/client.ts';
+import * as openai from './openai/client.ts';
 
 /** More values than a function call can have arguments, and too many for a quadratic algorithm. */
 const many = 130_000;

@@ -6,9 +6,9 @@ import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { member } from '../../src/json.ts';
 import { functionTool, textPart } from '../support/codec.ts';
 import { assistant, plainRequest, user } from '../support/plain-request.ts';
-import * as anthropic from './anthropic-client.ts';
-import * as gemini from './gemini-client.ts';
-import * as openai from './openai-client.ts';
+import * as anthropic from './anthropic/client.ts';
+import * as gemini from './gemini/client.ts';
+import * as openai from './openai/client.ts';
 
 const thinking = (effort: 'none' | 'minimal') => ({
   reasoning: { effort, budgetTokens: undefined, includeThoughts: undefined },

@@ -9,7 +9,7 @@ import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
-import type { FailureReport } from '../tap.ts';
+import type { FailureReport } from '../taps/tap.ts';
 
 /** The error type of each of the gateway's codes. */
 const errorTypes: Readonly<Record<ErrorCode, string>> = {

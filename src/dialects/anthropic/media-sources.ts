@@ -1,7 +1,13 @@
 /** Finds the media in the `source` of a block, in Anthropic's shape and in others. */
 import { none, type Value } from '../../bytes/json/tape.ts';
-import { addFileId, addMediaString, asTextToo, type PromptTally, textsOf } from '../prompt-size.ts';
-import { addReferences } from '../referenced-media.ts';
+import {
+  addFileId,
+  addMediaString,
+  asTextToo,
+  type PromptTally,
+  textsOf,
+} from '../measure/prompt-size.ts';
+import { addReferences } from '../measure/referenced-media.ts';
 
 /** How to count a source. */
 export interface SourceContext {

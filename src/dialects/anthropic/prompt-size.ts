@@ -14,8 +14,8 @@ import {
   type PromptTally,
   promptTally,
   sizeOf,
-} from '../prompt-size.ts';
-import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
+} from '../measure/prompt-size.ts';
+import { addReferences, addTopLevelReferences } from '../measure/referenced-media.ts';
 import { addOtherMembers, addSource } from './media-sources.ts';
 
 /** Measures a Messages request. */

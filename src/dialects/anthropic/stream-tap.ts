@@ -9,8 +9,8 @@ import { parseBounded } from '../../bounded-json.ts';
 import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { type ContentCount, contentCount } from '../content-count.ts';
-import { type DeltaParts, DeltaTemplate, onlyContent } from '../delta-template.ts';
+import { type ContentCount, contentCount } from '../taps/content-count.ts';
+import { type DeltaParts, DeltaTemplate, onlyContent } from '../taps/delta-template.ts';
 import {
   checkUnframed,
   eventTap,
@@ -18,9 +18,9 @@ import {
   recordContent,
   type StreamRecord,
   streamRecord,
-} from '../event-tap.ts';
-import { type StreamUsage, streamUsage } from '../stream-usage.ts';
-import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
+} from '../taps/event-tap.ts';
+import { brokenReply, type FailureReport, type StreamTap } from '../taps/tap.ts';
+import { type StreamUsage, streamUsage } from '../usage/stream-usage.ts';
 import { anthropicInBandFailure } from './errors.ts';
 import { errorEvent, pingEvent } from './stream-events.ts';
 import { anthropicUsageReader } from './usage.ts';

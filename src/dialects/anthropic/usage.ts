@@ -7,10 +7,10 @@ import {
 } from '../../canonical/reply.ts';
 import { type JsonValue, member } from '../../json.ts';
 import type { PassUsage, Usage } from '../../money.ts';
-import { type UsageReader, usageMerger } from '../stream-usage.ts';
-import { countsIn, noCounts, type UsageCounts } from '../usage-counts.ts';
-import { replyUsageOf, writtenIn } from '../usage-reading.ts';
-import { anthropicRows } from '../usage-table.ts';
+import { type UsageReader, usageMerger } from '../usage/stream-usage.ts';
+import { countsIn, noCounts, type UsageCounts } from '../usage/usage-counts.ts';
+import { replyUsageOf, writtenIn } from '../usage/usage-reading.ts';
+import { anthropicRows } from '../usage/usage-table.ts';
 
 /** The usage of a whole reply or of one event; undefined if it has no valid count. */
 export function anthropicUsage(reply: JsonValue): Usage | undefined {

@@ -6,10 +6,10 @@ import { closeBracket } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage } from '../../money.ts';
-import { type ContentCount, contentCount } from '../content-count.ts';
-import { recordContent, type StreamRecord, streamRecord } from '../event-tap.ts';
-import { geminiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
-import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
+import { type ContentCount, contentCount } from '../taps/content-count.ts';
+import { recordContent, type StreamRecord, streamRecord } from '../taps/event-tap.ts';
+import { brokenReply, type FailureReport, maxEventBytes, type StreamTap } from '../taps/tap.ts';
+import { geminiUsageReader, type StreamUsage, streamUsage } from '../usage/stream-usage.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './stream-record.ts';
 

@@ -2,7 +2,7 @@
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
-import { watchDocuments, whenStringBegins } from '../watch-documents.ts';
+import { watchDocuments, whenStringBegins } from '../taps/watch-documents.ts';
 
 /**
  * Counts from 0. Every event of a stream is a separate document; any other reply is one document.

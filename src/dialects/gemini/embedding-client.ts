@@ -5,7 +5,7 @@ import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
-import { geminiEmbeddingUsage } from '../embedding-usage.ts';
+import { geminiEmbeddingUsage } from '../usage/embedding-usage.ts';
 import { resourceName } from './resource.ts';
 
 /** Google's models make vectors of this length unless the request states fewer dimensions. */

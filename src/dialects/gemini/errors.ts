@@ -9,7 +9,7 @@ import { isJsonObject, items, type JsonObject, type JsonValue, member } from '..
 import { bareMessage, failureStatus, meaningOf, namesCallerResource } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
 import { statedWaitMs } from '../retry-after.ts';
-import type { FailureReport } from '../tap.ts';
+import type { FailureReport } from '../taps/tap.ts';
 
 /** The RPC status of each error code. Google's SDKs drop the message of an error without one. */
 const rpcNames: Readonly<Record<ErrorCode, string>> = {

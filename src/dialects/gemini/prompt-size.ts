@@ -1,7 +1,7 @@
 /** Measures a native request and finds its media. */
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { PromptSize } from '../../call.ts';
-import { raiseAll, raisePart } from '../media-settings.ts';
+import { raiseAll, raisePart } from '../measure/media-settings.ts';
 import {
   addMediaString,
   addSealed,
@@ -12,8 +12,8 @@ import {
   sealOnlyModel,
   sizeOf,
   textsOf,
-} from '../prompt-size.ts';
-import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
+} from '../measure/prompt-size.ts';
+import { addReferences, addTopLevelReferences } from '../measure/referenced-media.ts';
 
 /** Measures a native request. */
 export const measureGemini: MeasureBody = (tape) => measureNative(tape).size;

@@ -8,16 +8,16 @@ import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { stringEnd } from '../../json-strings.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { type ContentCount, contentCount } from '../content-count.ts';
+import { type ContentCount, contentCount } from '../taps/content-count.ts';
 import {
   type CandidateFinishes,
   candidateFinishes,
   recordContent,
   type StreamRecord,
   streamRecord,
-} from '../event-tap.ts';
-import { isFilled } from '../reply-content.ts';
-import { geminiUsageReader, streamUsage } from '../stream-usage.ts';
+} from '../taps/event-tap.ts';
+import { isFilled } from '../taps/reply-content.ts';
+import { geminiUsageReader, streamUsage } from '../usage/stream-usage.ts';
 
 // Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
 const blockMark = /"blockReason"\s*:\s*"[^"]/;

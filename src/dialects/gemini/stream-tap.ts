@@ -7,8 +7,8 @@ import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { checkUnframed, type EventHandler, eventTap, passEvents } from '../event-tap.ts';
-import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
+import { checkUnframed, type EventHandler, eventTap, passEvents } from '../taps/event-tap.ts';
+import { brokenReply, type FailureReport, type StreamTap } from '../taps/tap.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
 import {
   isComplete,

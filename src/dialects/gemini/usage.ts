@@ -2,7 +2,7 @@
 import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { geminiUsageReader, usageMerger } from '../stream-usage.ts';
+import { geminiUsageReader, usageMerger } from '../usage/stream-usage.ts';
 
 /**
  * The usage of a reply, or of all events of a stream. `counted` gives the content in tokens; it is

@@ -2,7 +2,7 @@
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
-import { watchDocuments, whenStringBegins } from '../watch-documents.ts';
+import { watchDocuments, whenStringBegins } from '../taps/watch-documents.ts';
 
 /** Starts at 0. Each event of a stream is a document; any other reply is a single document. */
 export function openaiImageCounter(framing: Framing): ImageCounter {

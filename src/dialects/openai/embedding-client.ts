@@ -5,7 +5,7 @@ import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
-import { openaiEmbeddingUsage } from '../embedding-usage.ts';
+import { openaiEmbeddingUsage } from '../usage/embedding-usage.ts';
 
 /** The codec of the dialect `openai`. */
 export const openaiEmbeddings: EmbeddingClientCodec = {

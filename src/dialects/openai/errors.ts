@@ -6,7 +6,7 @@ import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { bareMessage, failureStatus, meaningOf } from '../failure-meaning.ts';
 import { statedWaitMs } from '../retry-after.ts';
-import { billedReply, type FailureReport } from '../tap.ts';
+import { billedReply, type FailureReport } from '../taps/tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of the gateway's codes. */
 const wireErrors: Readonly<

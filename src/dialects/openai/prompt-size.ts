@@ -2,8 +2,8 @@
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
-import { raiseAll, raisePart } from '../media-settings.ts';
-import { isMediaName } from '../member-names.ts';
+import { raiseAll, raisePart } from '../measure/media-settings.ts';
+import { isMediaName } from '../measure/member-names.ts';
 import {
   addFileId,
   addMediaString,
@@ -17,8 +17,8 @@ import {
   sizeOf,
   textsOf,
   unreadable,
-} from '../prompt-size.ts';
-import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
+} from '../measure/prompt-size.ts';
+import { addReferences, addTopLevelReferences } from '../measure/referenced-media.ts';
 
 /** Parts of these types hold their media in a member named like the type. */
 const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];

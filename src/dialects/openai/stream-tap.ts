@@ -7,8 +7,14 @@ import type { parseBounded } from '../../bounded-json.ts';
 import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { type ContentCount, contentCount } from '../content-count.ts';
-import { type DeltaParts, DeltaTemplate, onlyContent, padding, partIn } from '../delta-template.ts';
+import { type ContentCount, contentCount } from '../taps/content-count.ts';
+import {
+  type DeltaParts,
+  DeltaTemplate,
+  onlyContent,
+  padding,
+  partIn,
+} from '../taps/delta-template.ts';
 import {
   type CandidateFinishes,
   candidateFinishes,
@@ -17,10 +23,10 @@ import {
   recordContent,
   type StreamRecord,
   streamRecord,
-} from '../event-tap.ts';
-import { isFilled } from '../reply-content.ts';
-import { openaiUsageReader, type StreamUsage, streamUsage } from '../stream-usage.ts';
-import { brokenReply, type FailureReport, type StreamTap } from '../tap.ts';
+} from '../taps/event-tap.ts';
+import { isFilled } from '../taps/reply-content.ts';
+import { brokenReply, type FailureReport, type StreamTap } from '../taps/tap.ts';
+import { openaiUsageReader, type StreamUsage, streamUsage } from '../usage/stream-usage.ts';
 import { openaiErrorText, openaiEventFailure, openaiInBandFailure } from './errors.ts';
 import { openaiUsageObject } from './usage.ts';
 

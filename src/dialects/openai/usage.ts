@@ -3,9 +3,9 @@ import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canon
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { openaiUsageReader, usageMerger } from '../stream-usage.ts';
-import { countsIn } from '../usage-counts.ts';
-import { openaiRows } from '../usage-table.ts';
+import { openaiUsageReader, usageMerger } from '../usage/stream-usage.ts';
+import { countsIn } from '../usage/usage-counts.ts';
+import { openaiRows } from '../usage/usage-table.ts';
 
 /**
  * Finds the `usage` object of a whole reply, an event or an error. Groq has sent it in `x_groq`,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
-import { otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
+import { otherBytes, sizeOfInputs } from '../../dialects/measure/embedding-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { embeddingCall } from '../embedding-call.ts';
 import { checkExtraBody } from '../extra-body.ts';

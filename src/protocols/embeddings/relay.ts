@@ -4,10 +4,10 @@
  */
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import type { Call } from '../../call.ts';
-import { embeddingTap } from '../../dialects/embedding-tap.ts';
-import { openaiEmbeddingUsage } from '../../dialects/embedding-usage.ts';
 import { type EmbeddingFormat, embeddingRepair } from '../../dialects/openai/embedding-repair.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
+import { embeddingTap } from '../../dialects/taps/embedding-tap.ts';
+import { openaiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import { GatewayError } from '../../errors.ts';
 import { items, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';

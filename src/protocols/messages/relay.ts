@@ -3,7 +3,7 @@ import { type Call, operations } from '../../call.ts';
 import { anthropicInBandFailure } from '../../dialects/anthropic/errors.ts';
 import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
 import { messageUsage, usageOfObject } from '../../dialects/anthropic/usage.ts';
-import { documentTap } from '../../dialects/document-tap.ts';
+import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { type JsonValue, member } from '../../json.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { RelayRules } from '../protocol.ts';

@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Call, InputSize } from '../../call.ts';
-import { leafBytes, otherBytes, sizeOfInputs } from '../../dialects/embedding-size.ts';
 import { mediaOfContent } from '../../dialects/gemini/prompt-size.ts';
+import { leafBytes, otherBytes, sizeOfInputs } from '../../dialects/measure/embedding-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { embeddingCall } from '../embedding-call.ts';
 import { arrayMember, checkedFields, fieldOf } from '../fields.ts';

@@ -4,7 +4,6 @@ import { none, root } from '../../bytes/json/tape.ts';
 import { type Call, operations } from '../../call.ts';
 import { envelopePrefixes } from '../../canonical/envelope.ts';
 import { quoted } from '../../canonical/raw-json.ts';
-import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
 import { geminiArrayTap } from '../../dialects/gemini/array-tap.ts';
 import { geminiInBandFailure, isGeminiReply } from '../../dialects/gemini/errors.ts';
@@ -12,6 +11,7 @@ import { placeholderSignature } from '../../dialects/gemini/placeholder-signatur
 import { resourceName } from '../../dialects/gemini/resource.ts';
 import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
 import { geminiUsage, usageOfMetadata } from '../../dialects/gemini/usage.ts';
+import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { member } from '../../json.ts';
 import { inEverySpelling, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { RelayRules } from '../protocol.ts';

@@ -5,8 +5,8 @@
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Reference } from '../../call.ts';
 import { isEnvelope } from '../../canonical/envelope.ts';
-import { filledText } from '../../dialects/openai-responses/item-kinds.ts';
-import type { MeasuredItem } from '../../dialects/openai-responses/prompt-size.ts';
+import { filledText } from '../../dialects/openai/responses/item-kinds.ts';
+import type { MeasuredItem } from '../../dialects/openai/responses/prompt-size.ts';
 
 /** The reference to the reply that a request continues. */
 export function previousReference(tape: Tape): Reference | undefined {

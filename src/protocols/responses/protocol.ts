@@ -43,7 +43,7 @@ export const responses: Protocol = {
   read: readResponses,
   relay: responsesRelay,
   codecs: async () => ({
-    content: (await import('../../dialects/openai-responses/server/codec.ts'))
+    content: (await import('../../dialects/openai/responses/server/codec.ts'))
       .openaiResponsesServer,
     countTokens: {
       member: 'input_tokens',

@@ -9,7 +9,7 @@ import { type Call, operations } from '../../call.ts';
 import {
   type MeasuredItem,
   measureResponses,
-} from '../../dialects/openai-responses/prompt-size.ts';
+} from '../../dialects/openai/responses/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
 import { checkedFields, hintOf } from '../fields.ts';

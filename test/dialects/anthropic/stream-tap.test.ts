@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { messagesStreamTap } from '../../../src/dialects/anthropic/stream-tap.ts';
-import type { StreamTap } from '../../../src/dialects/tap.ts';
+import type { StreamTap } from '../../../src/dialects/taps/tap.ts';
 import { often } from '../../bytes/json-arbitrary.ts';
 import { fixtures } from '../../support/fixtures.ts';
 import { runsOf } from '../../support/sample.ts';

@@ -88,7 +88,7 @@ export const callers: readonly Wire[] = [
   },
   {
     name: 'Responses',
-    folder: 'dialects/openai-responses/server',
+    folder: 'dialects/openai/responses/server',
     cells: {
       row: '/protocols/responses/protocol#responses codec#openaiResponsesServer',
       body: '/protocols/responses/read#readResponses read-request#readRequest exchange#ReadRequest',
@@ -272,7 +272,7 @@ export const upstreams: readonly Wire[] = [
       reply: 'read-reply#readReply',
       frames: 'read-stream#readStream',
       finish: 'finish#finishOf,moreSevereFinish',
-      usage: '../usage#usageOfMetadata /dialects/stream-usage#geminiUsageReader',
+      usage: '../usage#usageOfMetadata /dialects/usage/stream-usage#geminiUsageReader',
       logprobs: 'read-choice#candidateReader',
       errors: '../errors#geminiFailure,geminiInBandFailure',
       count: 'codec#geminiTokenCounter',
@@ -289,9 +289,9 @@ export const relays: readonly Wire[] = [
     folder: 'dialects/openai',
     cells: {
       body: '/protocols/chat/relay#chatRelay',
-      reply: '../document-tap#documentTap',
+      reply: '/dialects/taps/document-tap#documentTap',
       frames: 'stream-tap#openaiStreamTap',
-      content: '../content-count#contentCount ../event-tap#eventTap',
+      content: '/dialects/taps/content-count#contentCount /dialects/taps/event-tap#eventTap',
       images: 'count-images#openaiImageCounter',
       usage: 'usage#openaiUsage,openaiUsageOfObject',
       errors: 'errors#openaiInBandFailure,openaiEventFailure',
@@ -302,10 +302,10 @@ export const relays: readonly Wire[] = [
   },
   {
     name: 'Responses',
-    folder: 'dialects/openai-responses',
+    folder: 'dialects/openai/responses',
     cells: {
       body: '/protocols/responses/relay#responsesRelay',
-      reply: '../document-tap#documentTap referable#referableDocument',
+      reply: '/dialects/taps/document-tap#documentTap referable#referableDocument',
       frames: 'stream-tap#responsesStreamTap event-document#eventDocument',
       content: 'content-count#responseCount stream-record#recordEvent',
       calls: 'tool-calls#toolCallsIn,toolCallCount',
@@ -323,9 +323,9 @@ export const relays: readonly Wire[] = [
       body:
         '/protocols/messages/relay#messagesRelay ' +
         '/protocols/messages/headers#checkMessagesHeaders,forwardedParts',
-      reply: '../document-tap#documentTap',
+      reply: '/dialects/taps/document-tap#documentTap',
       frames: 'stream-tap#messagesStreamTap',
-      content: '../content-count#contentCount ../event-tap#eventTap',
+      content: '/dialects/taps/content-count#contentCount /dialects/taps/event-tap#eventTap',
       reasoning: '/protocols/messages/envelopes#foreignThinking',
       usage: 'usage#messageUsage,usageOfObject',
       errors: 'errors#anthropicInBandFailure',
@@ -337,9 +337,10 @@ export const relays: readonly Wire[] = [
     folder: 'dialects/gemini',
     cells: {
       body: '/protocols/native/relay#nativeRelay',
-      reply: '../document-tap#documentTap',
+      reply: '/dialects/taps/document-tap#documentTap',
       frames: 'stream-tap#geminiStreamTap array-tap#geminiArrayTap',
-      content: 'stream-record#recordEvent,recordRegularEvents ../content-count#contentCount',
+      content:
+        'stream-record#recordEvent,recordRegularEvents /dialects/taps/content-count#contentCount',
       images: 'count-images#geminiImageCounter',
       reasoning: 'placeholder-signature#placeholderSignature',
       finish: 'stream-record#isComplete',

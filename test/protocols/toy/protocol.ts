@@ -6,9 +6,9 @@
  */
 import { operations } from '../../../src/call.ts';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
-import { documentTap } from '../../../src/dialects/document-tap.ts';
+import { promptTally, sizeOf } from '../../../src/dialects/measure/prompt-size.ts';
 import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
-import { promptTally, sizeOf } from '../../../src/dialects/prompt-size.ts';
+import { documentTap } from '../../../src/dialects/taps/document-tap.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import type { Usage } from '../../../src/money.ts';
 import type { ProtocolName } from '../../../src/ports/catalog.ts';

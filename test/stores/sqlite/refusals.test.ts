@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqliteMigrations, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
 import { migrateSqlite } from '../../../src/stores/sqlite/schema.ts';
 import { recordedRefusals, usageRecord } from '../../../src/testing/index.ts';
-import { pass } from '../../stages/failing.ts';
+import { pass } from '../../stages/ports/failing.ts';
 import { countedIds } from '../../support/counted-ids.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { sampleRequests } from '../../support/models.ts';

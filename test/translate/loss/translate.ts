@@ -8,10 +8,10 @@ import type {
   UpstreamTarget,
 } from '../../../src/dialects/codec.ts';
 import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
+import { openaiResponsesServer } from '../../../src/dialects/openai/responses/server/codec.ts';
 import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
-import { openaiResponsesServer } from '../../../src/dialects/openai-responses/server/codec.ts';
 import { dialects } from '../../../src/dialects/table.ts';
-import { translateTap } from '../../../src/dialects/translate-tap.ts';
+import { translateTap } from '../../../src/dialects/taps/translate-tap.ts';
 import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../../src/json.ts';

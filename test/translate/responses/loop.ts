@@ -1,5 +1,5 @@
 /** The conversations of Responses clients: how they send earlier output back. */
-import { openaiResponsesServer } from '../../../src/dialects/openai-responses/server/codec.ts';
+import { openaiResponsesServer } from '../../../src/dialects/openai/responses/server/codec.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
 import { responsesEvents } from '../../support/responses-laws.ts';

@@ -4,7 +4,7 @@
  * read and written, or refused by the name of a member. And large requests that repeat one shape.
  */
 import { describe, expect, it } from 'vitest';
-import type { ReadRequest } from '../../../src/dialects/openai-responses/server/exchange.ts';
+import type { ReadRequest } from '../../../src/dialects/openai/responses/server/exchange.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { isPathIn } from '../../support/body-paths.ts';

@@ -1,8 +1,8 @@
 /** Reads Responses requests, and writes them for upstreams, with the codecs alone. */
 import type { ContentRequest } from '../../../src/canonical/request.ts';
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
-import type { ReadRequest } from '../../../src/dialects/openai-responses/server/exchange.ts';
-import { readRequest } from '../../../src/dialects/openai-responses/server/read-request.ts';
+import type { ReadRequest } from '../../../src/dialects/openai/responses/server/exchange.ts';
+import { readRequest } from '../../../src/dialects/openai/responses/server/read-request.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../../src/json.ts';

@@ -15,7 +15,7 @@ import { type TurnEntry, withSignatures } from '../../../src/canonical/signature
 import {
   type ReadReasoning,
   readReasoningItem,
-} from '../../../src/dialects/openai-responses/server/read-messages.ts';
+} from '../../../src/dialects/openai/responses/server/read-messages.ts';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { openEnvelope } from '../../../src/canonical/envelope.ts';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
-import { writeReply } from '../../../src/dialects/openai-responses/server/write-reply.ts';
+import { writeReply } from '../../../src/dialects/openai/responses/server/write-reply.ts';
 import { member } from '../../../src/json.ts';
 import { brokenLaws } from '../../support/responses-laws.ts';
 import { call, described, each, finish, refusal, signed, text, thought } from './brief.ts';

@@ -2,7 +2,7 @@
 /** Streams to Responses callers: the order and the time in which their events are written. */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
-import { writeStream } from '../../../src/dialects/openai-responses/server/write-stream.ts';
+import { writeStream } from '../../../src/dialects/openai/responses/server/write-stream.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { member } from '../../../src/json.ts';
 import { responsesEvents } from '../../support/responses-laws.ts';

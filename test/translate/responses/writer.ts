@@ -4,9 +4,9 @@ import type { ReplyHead } from '../../../src/dialects/codec.ts';
 import type {
   CallerTool,
   ReplyContext,
-} from '../../../src/dialects/openai-responses/server/exchange.ts';
-import { writeReply } from '../../../src/dialects/openai-responses/server/write-reply.ts';
-import { writeStream } from '../../../src/dialects/openai-responses/server/write-stream.ts';
+} from '../../../src/dialects/openai/responses/server/exchange.ts';
+import { writeReply } from '../../../src/dialects/openai/responses/server/write-reply.ts';
+import { writeStream } from '../../../src/dialects/openai/responses/server/write-stream.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
 import { type ResponsesEvent, responsesEvents } from '../../support/responses-laws.ts';

@@ -4,7 +4,7 @@ import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
-import { countIn } from '../../usage-counts.ts';
+import { countIn } from '../../usage/usage-counts.ts';
 import { readReply } from './read-reply.ts';
 import { readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';

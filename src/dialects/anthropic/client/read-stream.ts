@@ -2,7 +2,7 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { type UsageMerger, usageMerger } from '../../stream-usage.ts';
+import { type UsageMerger, usageMerger } from '../../usage/stream-usage.ts';
 import { anthropicUsageReader } from '../usage.ts';
 import { readFinish, type StatedFinish } from './finish.ts';
 import {

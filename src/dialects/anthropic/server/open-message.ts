@@ -3,7 +3,7 @@ import { prefixedId } from '../../../canonical/call-ids.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
-import { type ContentCounter, contentCounter } from '../../event-count.ts';
+import { type ContentCounter, contentCounter } from '../../taps/event-count.ts';
 import type { BlockSink } from './block-sink.ts';
 import { type ContentBuilder, contentBuilder } from './content-builder.ts';
 import type { ReplyContext } from './exchange.ts';

@@ -5,7 +5,7 @@ import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
 import { member } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
-import { countIn } from '../../usage-counts.ts';
+import { countIn } from '../../usage/usage-counts.ts';
 import { resourceName } from '../resource.ts';
 import { readReply } from './read-reply.ts';
 import { type ReadContext, readStream } from './read-stream.ts';

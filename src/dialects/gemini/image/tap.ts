@@ -12,7 +12,7 @@ import {
 import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
 import type { Usage } from '../../../money.ts';
 import { type ImageReplyWriter, imageReply } from '../../openai/image-reply.ts';
-import { billedReply, brokenReply, type FailureReport, type StreamTap } from '../../tap.ts';
+import { billedReply, brokenReply, type FailureReport, type StreamTap } from '../../taps/tap.ts';
 import { geminiInBandFailure } from '../errors.ts';
 import { usageOfMetadata } from '../usage.ts';
 

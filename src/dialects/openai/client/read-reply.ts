@@ -4,7 +4,7 @@ import { type ContentEvent, serviceTiers } from '../../../canonical/reply.ts';
 import type { FailureReason } from '../../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader, StreamReading } from '../../codec.ts';
-import { openaiUsageReader, usageMerger } from '../../stream-usage.ts';
+import { openaiUsageReader, usageMerger } from '../../usage/stream-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
 import type { Finish } from './finish.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';

@@ -8,7 +8,7 @@ import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../../../json.ts';
 import { checkToolCalls } from '../../reply-lists.ts';
-import { maxEventBytes } from '../../tap.ts';
+import { maxEventBytes } from '../../taps/tap.ts';
 import { type JsonEnd, jsonEnd } from './json-end.ts';
 import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';

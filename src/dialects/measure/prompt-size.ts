@@ -1,0 +1,297 @@
+/**
+ * Measures a request body for its quota hold. Every byte counts as text, member names and
+ * punctuation included, except the payload of media in places where a provider reads media, and
+ * signatures that only their provider can read. Anything unrecognised therefore counts too much,
+ * never too little.
+ */
+import { decodeString } from '../../bytes/decode.ts';
+import { maxShortBytes, none, type Tape, type Value } from '../../bytes/json/tape.ts';
+import type { Span } from '../../bytes/json/text.ts';
+import { backslash, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
+import type { MediaKind, MediaUse, PromptSize } from '../../call.ts';
+import { dataUrlHead, mediaKindOf, mimeTypeOfName } from '../../canonical/media.ts';
+
+/** Measures a request body of one dialect. */
+export type MeasureBody = (tape: Tape) => PromptSize;
+
+/** The running totals of a measurement. */
+export interface PromptTally {
+  readonly tape: Tape;
+  payloadBytes: number;
+  sealedBytes: number;
+  messages: number;
+  readonly media: MediaUse[];
+}
+
+/** Starts a measurement. */
+export function promptTally(tape: Tape): PromptTally {
+  return { tape, payloadBytes: 0, sealedBytes: 0, messages: 0, media: [] };
+}
+
+/** Completes a measurement: bytes that are neither payload nor sealed count as text. */
+export function sizeOf({
+  tape,
+  payloadBytes,
+  sealedBytes,
+  messages,
+  media,
+}: PromptTally): PromptSize {
+  const textBytes = tape.body.byteLength - payloadBytes - sealedBytes;
+  return { textBytes, sealedBytes, messages, media };
+}
+
+/**
+ * Counts a value that may be media where a server is not known to read media: as media, and its
+ * payload as text as well.
+ */
+export function asTextToo(tally: PromptTally, count: () => void): void {
+  const { payloadBytes } = tally;
+  count();
+  tally.payloadBytes = payloadBytes;
+}
+
+/** The same, for a value in another shape than its provider's: signatures count as text too. */
+export function inOtherShape(tally: PromptTally, count: () => void): void {
+  const { sealedBytes } = tally;
+  asTextToo(tally, count);
+  tally.sealedBytes = sealedBytes;
+}
+
+/**
+ * Counts the signatures of a turn as text unless it is the model's: nobody else's turn has any.
+ * `sealedBefore` are the sealed bytes before the turn. Called only for turns with signatures.
+ */
+export function sealOnlyModel(tally: PromptTally, turn: Value, sealedBefore: number): void {
+  const { tape } = tally;
+  const role = tape.shortText(tape.present(turn, 'role'));
+  if (role !== 'assistant' && role !== 'model') tally.sealedBytes = sealedBefore;
+}
+
+/** A string in a body that holds media data or a media URL. */
+export interface MediaString {
+  readonly value: Value;
+  readonly at: string;
+  /** Media types from other members: `format`, `mimeType`, the extension of a file name. */
+  readonly types: readonly string[];
+}
+
+/** Returns the beginning of a string, unescaped and without leading white space. */
+export function headOf(tape: Tape, value: Value, maxBytes: number = maxShortBytes): string {
+  const start = tape.start(value);
+  const end = Math.min(tape.end(value) - 1, start + maxBytes);
+  const head = tape.bytes.toString('latin1', start + 1, end);
+  const plain = head.includes('\\')
+    ? head.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, unescapeChar)
+    : head;
+  return plain.trimStart();
+}
+
+function unescapeChar(
+  _escape: string,
+  hex: string | undefined,
+  letter: string | undefined,
+): string {
+  if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+  return letter === undefined || /[bfnrt]/.test(letter) ? ' ' : letter;
+}
+
+/**
+ * Counts a string as media. Its payload is exempt from the text count only if all stated types
+ * agree on one that no provider reads as text.
+ */
+export function addMediaString(tally: PromptTally, { value, at, types }: MediaString): void {
+  const { tape, media } = tally;
+  const start = tape.start(value) + 1;
+  const end = tape.end(value);
+  const text = tape.bytes.toString('latin1', start, Math.min(end - 1, start + maxShortBytes - 1));
+  const length = tape.length(value) - 2;
+  const head = dataUrlHead(text);
+  if (head !== undefined) {
+    const { isBase64, dataAt } = head;
+    // PHP escapes slashes. Any other escape makes the type invalid, so that the payload counts as
+    // text.
+    const type = head.mimeType.replaceAll('\\/', '/');
+    const named = type === '' ? types : [type, ...types];
+    const bytes = isBase64
+      ? base64Bytes(tape.bytes, { start: start + dataAt, end }, length - dataAt)
+      : 0;
+    addPayload(tally, { kind: payloadKind(named), bytes, at });
+  } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
+    media.push({ kind: urlKind(text, types), bytes: 0, at });
+  } else if (/^\s|^\\/.test(text) && /^[a-z][a-z0-9+.-]*:/i.test(headOf(tape, value))) {
+    // Some servers unescape and trim such a string, so it may be any kind of media.
+    media.push({ kind: 'reference', bytes: 0, at });
+  } else {
+    addPayload(tally, {
+      kind: payloadKind(types),
+      bytes: base64Bytes(tape.bytes, { start, end }, length),
+      at,
+    });
+  }
+}
+
+/**
+ * Returns the number of Base64 bytes in a string of this length: all but the backslashes with which
+ * PHP escapes slashes. 0 if the string has another escape or does not begin like Base64.
+ */
+function base64Bytes(bytes: Buffer, { start, end }: Span, length: number): number {
+  const beginning = bytes.toString('latin1', start, Math.min(end - 1, start + maxShortBytes - 1));
+  if (!/^[A-Za-z0-9+/\\_-]*={0,2}$/.test(beginning)) return 0;
+  // Only the string itself: a search in the whole body would pass all of it for each string.
+  const inside = bytes.subarray(start, end);
+  let escapes = 0;
+  let at = inside.indexOf(backslash);
+  while (at !== -1) {
+    if (inside[at + 1] !== slash) return 0;
+    escapes += 1;
+    at = inside.indexOf(backslash, at + 2);
+  }
+  return length - escapes;
+}
+
+const slash = 0x2f;
+
+/** The kind of a payload according to its media type. */
+export type PayloadKind = MediaKind | 'text' | 'unknown';
+
+function addPayload(
+  tally: PromptTally,
+  { kind, bytes, at }: { readonly kind: PayloadKind; readonly bytes: number; readonly at: string },
+): void {
+  if (kind === 'text') return;
+  if (kind === 'unknown') {
+    // Counts as text as well, because a provider may read it as text.
+    tally.media.push({ kind: 'document', bytes: 0, at });
+    return;
+  }
+  tally.payloadBytes += bytes;
+  tally.media.push({ kind, bytes, at });
+}
+
+/**
+ * Returns the kind that all these media types agree on. SVG is text. Documents other than PDF are
+ * unknown, so that they count as text.
+ */
+export function payloadKind(types: readonly string[]): PayloadKind {
+  const kinds = new Set(types.map(kindOfType));
+  const [kind = 'unknown'] = kinds;
+  return kinds.size > 1 ? 'unknown' : kind;
+}
+
+function kindOfType(type: string): PayloadKind {
+  const name = type.trim().toLowerCase();
+  if (name === 'application/pdf') return 'document';
+  if (/^text\/|\b(?:json|xml|yaml|javascript)\b/.test(name)) return 'text';
+  const kind = mediaKindOf(name);
+  return kind === 'document' ? 'unknown' : kind;
+}
+
+/**
+ * Returns `image` only if nothing contradicts it: the gateway does not fetch the URL, so it cannot
+ * know what the URL serves.
+ */
+export function urlKind(url: string, types: readonly string[]): MediaKind {
+  const isWeb = /^https?:\/\/(?![^/]*(?:googleapis\.com|youtube\.com|youtu\.be))/i.test(url);
+  const named = types.length > 0 ? types : [mimeTypeOfName(url) ?? 'image/*'];
+  return isWeb && payloadKind(named) === 'image' ? 'image' : 'reference';
+}
+
+/**
+ * Counts a string as sealed unless it contains a character that is not Base64. A signature or
+ * encrypted reasoning has at least 5 bytes for each token.
+ */
+export function addSealed(tally: PromptTally, value: Value): void {
+  const { tape } = tally;
+  if (!tape.isString(value)) return;
+  const bytes = tape.raw(value);
+  const text = bytes.toString('latin1', 1, bytes.length - 1);
+  if (/^[A-Za-z0-9+/_=-]*$/.test(text)) tally.sealedBytes += text.length;
+}
+
+/** Counts the `file_id` of a part or media member at this path, unless the value is empty. */
+export function addFileId({ tape, media }: PromptTally, value: Value, at: string): void {
+  const first = tape.bytes[tape.start(value)];
+  const isEmpty =
+    first === quote || first === openBracket
+      ? tape.end(value) - tape.start(value) === 2
+      : first !== openBrace;
+  if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
+}
+
+/** What is known about content to which a prompt only refers. */
+export interface KnownContent {
+  /** Bytes of encrypted reasoning that were counted as text, though its own provider reads them. */
+  readonly sealedBytes: number;
+  /** The tokens of what the reference at a path refers to. */
+  readonly tokens: ReadonlyMap<string, number>;
+}
+
+/** The size of a prompt with what is known about its references. */
+export function withKnownContent(prompt: PromptSize, known: KnownContent): PromptSize {
+  const sealedBytes = Math.min(known.sealedBytes, prompt.textBytes);
+  return {
+    ...prompt,
+    textBytes: prompt.textBytes - sealedBytes,
+    sealedBytes: prompt.sealedBytes + sealedBytes,
+    media: prompt.media.map((use) => {
+      const tokens = use.kind === 'reference' ? known.tokens.get(use.at) : undefined;
+      return tokens === undefined ? use : { ...use, tokens };
+    }),
+  };
+}
+
+/** Returns the member if it has content: it is not null, empty or blank; else `none`. */
+export function filledValue(tape: Tape, object: Value, name: string, label?: string): Value {
+  const value = tape.get(object, name);
+  return value === none || isBlank(tape, value, label) ? none : value;
+}
+
+/**
+ * Whether a value has no content: it consists of nulls and blank strings, at any depth. Members
+ * with the name `label` are no content.
+ */
+export function isBlank(tape: Tape, value: Value, label?: string): boolean {
+  const end = tape.after(value);
+  let at = value;
+  while (at < end) {
+    const isLabel = at !== value && label !== undefined && tape.isNamed(at, label);
+    if (!isLabel && hasContent(tape, at)) return false;
+    at = isLabel ? tape.after(at) : tape.first(at);
+  }
+  return true;
+}
+
+/** Whether a value itself, not what is in it, is content. */
+function hasContent(tape: Tape, value: Value): boolean {
+  const kind = tape.kind(value);
+  if (kind === 'string')
+    return !isBlankString(tape.bytes, tape.start(value) + 1, tape.end(value) - 1);
+  return kind === 'number' || kind === 'boolean';
+}
+
+function isBlankString(bytes: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && bytes[at] === 0x20) at += 1;
+  const first = bytes[at] ?? 0;
+  // An escape, or a character outside of ASCII, may be white space too.
+  if (at < end && first !== backslash && first < 0x80) return false;
+  return decodeString(bytes, at, end).trim() === '';
+}
+
+/** Returns all of the named members that are not null, as short texts. */
+export function textsOf(tape: Tape, object: Value, ...names: readonly string[]): readonly string[] {
+  const texts: string[] = [];
+  const end = tape.after(object);
+  for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
+    if (tape.isNull(value) || !names.includes(tape.name(value))) continue;
+    const text = tape.shortText(value) ?? unreadable;
+    if (text !== '') texts.push(text);
+  }
+  return texts;
+}
+
+/**
+ * Returned for a value that is not a short string. It is not a known media type, so it
+ * agrees with no other type.
+ */
+export const unreadable = 'unreadable/unreadable';

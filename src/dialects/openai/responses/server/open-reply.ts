@@ -1,0 +1,67 @@
+/** Collects the events of a reply, whole or streamed: its items, and the usage beside them. */
+import {
+  type ContentEvent,
+  type ReplyUsage,
+  type ServiceTier,
+  zeroUsage,
+} from '../../../../canonical/reply.ts';
+import type { ReplyHead, ReplyOutput } from '../../../codec.ts';
+import type { EventLog } from './event-log.ts';
+import type { ReplyContext } from './exchange.ts';
+import { itemIds } from './item-ids.ts';
+import { outputBuilder } from './output-builder.ts';
+import { type ResponseMembers, type ResponseState, responseObjects } from './response-object.ts';
+
+/** A reply under construction. */
+export interface OpenReply {
+  add(event: ContentEvent): void;
+  /** The response object while the reply is running. */
+  running(): ResponseMembers;
+  /** Ends all items. Called once. */
+  end(): EndedReply;
+  /** The response object of a reply that breaks off; its status and error are not in it yet. */
+  broken(): ResponseMembers;
+  /** Undefined if it is not kept. */
+  output(): ReplyOutput | undefined;
+  dropped(): readonly string[];
+}
+
+/** The final response object, and its status. */
+export interface EndedReply {
+  readonly status: ResponseState['status'];
+  readonly response: ResponseMembers;
+}
+
+/** Starts a reply whose events go to the log. */
+export function startReply(head: ReplyHead, context: ReplyContext, log: EventLog): OpenReply {
+  const newId = itemIds(head.newId);
+  const objects = responseObjects(newId('resp_tg_'), head, context);
+  const needsReasoningBack = head.needsReasoningBack === true;
+  const items = outputBuilder({ context, needsReasoningBack, log, newId });
+  const isKept = context.stores && head.keepsOutput === true;
+  let usage: ReplyUsage | undefined;
+  let serviceTier: ServiceTier | undefined;
+  return {
+    add: (event) => {
+      if ('choice' in event) items.add(event);
+      else if (event.type === 'start') serviceTier ??= event.serviceTier;
+      else if (event.type === 'usage') usage = event.usage;
+      else if (event.type === 'blocked') {
+        usage ??= zeroUsage;
+        items.block(event);
+      }
+    },
+    running: () => objects.running(serviceTier),
+    end: () => {
+      const incompleteReason = items.end();
+      const status = incompleteReason === undefined ? 'completed' : 'incomplete';
+      const output = items.items().map(({ json }) => json);
+      const state = { status, incompleteReason, output, usage, serviceTier } as const;
+      return { status, response: objects.ended(state) };
+    },
+    broken: () =>
+      objects.ended({ status: 'incomplete', output: items.broken(), usage, serviceTier }),
+    output: () => (isKept ? { replyId: objects.id, items: items.items() } : undefined),
+    dropped: items.dropped,
+  };
+}

@@ -1,0 +1,332 @@
+/** Reads `instructions` and the items of `input` into turns. */
+import { checkMessageCount, checkNestedJson } from '../../../../canonical/complexity.ts';
+import { customArguments } from '../../../../canonical/custom-tools.ts';
+import { type Envelope, openEnvelope, providerDataOf } from '../../../../canonical/envelope.ts';
+import { jsonText } from '../../../../canonical/raw-json.ts';
+import type {
+  MediaPart,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../../../canonical/request.ts';
+import type { SignatureMark } from '../../../../canonical/signature-marks.ts';
+import { GatewayError } from '../../../../errors.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import { mediaInBase64 } from '../../../read-media.ts';
+import {
+  flagIn,
+  isList,
+  type ObjectAtPath,
+  objectIn,
+  objectsIn,
+  presentMember,
+  refuse,
+  requiredText,
+  textIn,
+} from '../../../read-members.ts';
+import type { CallerTool } from './exchange.ts';
+import { readContent, readTexts } from './read-parts.ts';
+import type { ToolNames } from './tool-names.ts';
+import { type BuiltTurns, type TurnBuilder, turnBuilder } from './turn-builder.ts';
+
+/**
+ * Returns the items of `input`; a string has none.
+ *
+ * @throws GatewayError `invalid_request`, or `too_complex` for too many
+ */
+export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
+  const input = presentMember(body, 'input');
+  if (typeof input === 'string') return [];
+  if (input !== undefined && !isList(input)) {
+    return refuse('input', 'must be a string or an array of items.');
+  }
+  checkMessageCount(items(input).length, 'input');
+  return objectsIn(body, 'input', '');
+}
+
+/** Returns the tools that calls in the history name. */
+export function calledTools(input: readonly ObjectAtPath[]): readonly CallerTool[] {
+  return input.flatMap((item): readonly CallerTool[] => {
+    const kind = callKindOf(item.value);
+    return kind === undefined ? [] : [calledTool(item, kind)];
+  });
+}
+
+/** What reading needs to know about the request. */
+export interface InputContext {
+  readonly names: ToolNames;
+  readonly drop: (at: string) => void;
+}
+
+/**
+ * Reads the conversation.
+ *
+ * @throws GatewayError `invalid_request` that names the member, `not_portable` for an item that
+ *   only OpenAI understands
+ */
+export function readConversation(
+  body: JsonObject,
+  input: readonly ObjectAtPath[],
+  context: InputContext,
+): Pick<BuiltTurns, 'system' | 'turns'> {
+  const instructions = textIn(body, 'instructions', '') ?? '';
+  const first: TextPart = { kind: 'text', at: 'instructions', text: instructions };
+  const builder = turnBuilder([first]);
+  const text = presentMember(body, 'input');
+  if (typeof text === 'string') builder.addUser([{ kind: 'text', at: 'input', text }]);
+  const lastResults = lastResultIndexes(input);
+  for (const [index, item] of input.entries()) {
+    const hasResultAfter = (callId: string): boolean => (lastResults.get(callId) ?? -1) > index;
+    readItem(item, { ...context, builder, hasResultAfter });
+  }
+  const { system, turns, dropped } = builder.end();
+  for (const at of dropped) context.drop(at);
+  checkNestedJson(turns);
+  const head = system.filter(({ text }) => text !== '');
+  if (turns.length > 0) return { system: head, turns };
+  const last = head.at(-1);
+  if (last === undefined) return refuse('input', 'is empty. Send at least one message.');
+  // No provider but OpenAI replies to instructions alone.
+  return { system: head.slice(0, -1), turns: [{ role: 'user', parts: [last] }] };
+}
+
+interface ItemContext extends InputContext {
+  readonly builder: TurnBuilder;
+  readonly hasResultAfter: (callId: string) => boolean;
+}
+
+function readItem(located: ObjectAtPath, context: ItemContext): void {
+  const { value: item, at } = located;
+  const type = typeOf(item);
+  const kind = callKindOf(item);
+  if (kind !== undefined) {
+    const call = readCall(located, kind, context);
+    context.builder.addCall(call, context.hasResultAfter(call.id));
+  } else if (type === 'message') {
+    readMessage(located, context);
+  } else if (isResult(item)) {
+    context.builder.addResult(readResult(located, context));
+  } else if (type === 'reasoning') {
+    const { entries, dropped } = readReasoningItem(located);
+    for (const name of dropped) context.drop(name);
+    context.builder.addAssistant(entries);
+  } else if (type === 'item_reference') {
+    throw referenceError(at);
+  } else if (type === imageCall && (textIn(item, 'result', at) ?? '').trim() !== '') {
+    context.builder.addAssistant([generatedImage(located)]);
+  } else if (leftOut.has(type)) {
+    context.drop(at);
+  } else if (!settings.has(type)) {
+    throw new GatewayError(
+      'not_portable',
+      'This model does not support items of this type. Leave the item out.',
+      { param: `${at}.type` },
+    );
+  }
+}
+
+const imageCall = 'image_generation_call';
+
+function generatedImage({ value: item, at }: ObjectAtPath): MediaPart {
+  const format = textIn(item, 'output_format', at) ?? 'png';
+  const media = mediaInBase64(requiredText(item, 'result', at), `image/${format}`);
+  return { kind: 'media', at, isGenerated: true, ...media };
+}
+
+/** Items whose effect is in the text and the calls next to them. */
+const leftOut: ReadonlySet<string> = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  imageCall,
+  'mcp_list_tools',
+  'mcp_call',
+  'tool_search_call',
+  'tool_search_output',
+]);
+
+/** Items that are read together with the settings of the body. */
+const settings: ReadonlySet<string> = new Set(['additional_tools', 'configuration_update']);
+
+/** Only messages and references to stored items may leave the type out. */
+function typeOf(item: JsonObject): string {
+  const type = presentMember(item, 'type');
+  if (typeof type === 'string') return type;
+  return presentMember(item, 'role') === undefined && presentMember(item, 'id') !== undefined
+    ? 'item_reference'
+    : 'message';
+}
+
+function referenceError(at: string): GatewayError {
+  return new GatewayError(
+    'not_portable',
+    'This model keeps no earlier items. Send items whole (AI SDK: ' +
+      '`providerOptions.openai.store = false`).',
+    { param: at },
+  );
+}
+
+function readMessage(located: ObjectAtPath, { builder, drop }: ItemContext): void {
+  const { value: message, at } = located;
+  switch (member(message, 'role')) {
+    case 'user': {
+      const parts = readContent(located, 'content', drop);
+      if (parts.length === 0) refuse(`${at}.content`, 'must hold text or other parts.');
+      builder.addUser(parts);
+      return;
+    }
+    case 'assistant':
+      if (!('content' in message)) refuse(`${at}.content`, 'must hold text or other parts.');
+      // Several clients send an empty message together with calls; it is ignored.
+      if (message.content === '') return;
+      builder.addAssistant(readContent(located, 'content', drop));
+      return;
+    case 'system':
+    case 'developer':
+      builder.addInstruction(readTexts(located, drop));
+      return;
+    default:
+      refuse(`${at}.role`, 'must be "system", "developer", "user" or "assistant".');
+  }
+}
+
+function callKindOf(item: JsonObject): CallerTool['kind'] | undefined {
+  const type = member(item, 'type');
+  if (type === 'function_call') return 'function';
+  return type === 'custom_tool_call' ? 'custom' : undefined;
+}
+
+function calledTool({ value: item, at }: ObjectAtPath, kind: CallerTool['kind']): CallerTool {
+  return { namespace: textIn(item, 'namespace', at), name: requiredText(item, 'name', at), kind };
+}
+
+function readCall(
+  located: ObjectAtPath,
+  kind: CallerTool['kind'],
+  { names }: ItemContext,
+): ToolCallPart {
+  const { value: item, at } = located;
+  checkCaller(located);
+  return {
+    kind: 'tool_call',
+    at,
+    id: requiredText(item, 'call_id', at),
+    name: names.flat(calledTool(located, kind)),
+    arguments:
+      kind === 'custom' ? customArguments(textIn(item, 'input', at) ?? '') : argumentsOf(item),
+  };
+}
+
+/** Some callers send the arguments as an object. */
+function argumentsOf(item: JsonObject): string {
+  const sent = presentMember(item, 'arguments') ?? '';
+  return typeof sent === 'string' ? sent : jsonText(sent);
+}
+
+/** Refuses calls by a program and asynchronous calls: their results have another meaning. */
+function checkCaller({ value: item, at }: ObjectAtPath): void {
+  const caller = objectIn(item, 'caller', at);
+  if (caller !== undefined && member(caller, 'type') !== 'direct') {
+    const message = 'This model makes calls only itself. Leave calls by other callers out.';
+    throw new GatewayError('not_portable', message, { param: `${at}.caller` });
+  }
+  if (flagIn(item, 'async', at) !== true) return;
+  const message = 'This model waits for the results of its calls. Leave asynchronous calls out.';
+  throw new GatewayError('not_portable', message, { param: `${at}.async` });
+}
+
+function isResult(item: JsonObject): boolean {
+  const type = member(item, 'type');
+  return type === 'function_call_output' || type === 'custom_tool_call_output';
+}
+
+function readResult(located: ObjectAtPath, { drop }: ItemContext): ToolResultPart {
+  const { value: item, at } = located;
+  checkCaller(located);
+  return {
+    kind: 'tool_result',
+    at,
+    callId: requiredText(item, 'call_id', at),
+    name: textIn(item, 'name', at),
+    content: readContent(located, 'output', drop),
+    isError: false,
+  };
+}
+
+/** Maps each call id to the index of its last result. */
+function lastResultIndexes(input: readonly ObjectAtPath[]): ReadonlyMap<string, number> {
+  const indexes = new Map<string, number>();
+  for (const [index, { value: item }] of input.entries()) {
+    const id = member(item, 'call_id');
+    if (isResult(item) && typeof id === 'string') indexes.set(id, index);
+  }
+  return indexes;
+}
+
+/** What a `reasoning` item adds to the assistant turn, in order. */
+export interface ReadReasoning {
+  readonly entries: readonly (ReasoningPart | SignatureMark)[];
+  /** The caller's names of what no upstream can be sent. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Reads a `reasoning` item: one block of reasoning, or one signature, that an upstream gave in an
+ * earlier reply, in an envelope that names its provider.
+ *
+ * @throws GatewayError `invalid_request` for a member of the wrong type
+ */
+export function readReasoningItem({ value: item, at }: ObjectAtPath): ReadReasoning {
+  const sealed = textIn(item, 'encrypted_content', at) ?? '';
+  const envelope = openEnvelope(sealed);
+  if (envelope !== undefined) return readEnvelope(envelope, item, at);
+  const text = shownText(item);
+  // OpenAI's own reasoning, which only OpenAI can read, or an envelope that was damaged.
+  if (sealed !== '') {
+    return { entries: shownPart(text, at), dropped: [`${at}.encrypted_content`] };
+  }
+  if (isOurs(item, at)) return { entries: shownPart(text, at), dropped: [] };
+  return text === ''
+    ? { entries: [], dropped: [at] }
+    : { entries: [{ kind: 'reasoning', at, text }], dropped: [] };
+}
+
+function readEnvelope(envelope: Envelope, item: JsonObject, at: string): ReadReasoning {
+  const providerDataAt = `${at}.encrypted_content`;
+  const providerData = providerDataOf(envelope);
+  const { kind, text, callId } = envelope;
+  if (kind === 'thinking' || kind === 'redacted') {
+    const whole = kind === 'redacted' ? '' : (text ?? shownText(item));
+    if (providerData === undefined) return { entries: shownPart(whole, at), dropped: [] };
+    const part = { kind: 'reasoning', at: providerDataAt, text: whole, providerData } as const;
+    return { entries: [{ ...part, providerDataAt }], dropped: [] };
+  }
+  const shown = shownPart(text ?? shownText(item), at);
+  if (providerData === undefined) return { entries: shown, dropped: [] };
+  const mark = { kind: 'signature_mark', signs: kind, callId, providerData } as const;
+  return { entries: [...shown, { ...mark, at: providerDataAt }], dropped: [] };
+}
+
+/** Reasoning that was shown to the caller and that no provider signed. */
+function shownPart(text: string, at: string): readonly ReasoningPart[] {
+  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
+}
+
+/** The reasoning itself if the item has it, or else its summary. */
+function shownText(item: JsonObject): string {
+  const content = textsOf(member(item, 'content')).join('');
+  return content === '' ? textsOf(member(item, 'summary')).join('\n\n') : content;
+}
+
+function textsOf(parts: JsonValue | undefined): readonly string[] {
+  return items(parts).flatMap((part) => {
+    const text = member(part, 'text');
+    return typeof text === 'string' ? [text] : [];
+  });
+}
+
+/** Whether the item has an id of this gateway. */
+function isOurs(item: JsonObject, at: string): boolean {
+  return textIn(item, 'id', at)?.startsWith('rs_tg_') ?? false;
+}

@@ -1,0 +1,294 @@
+/**
+ * Reads a Responses request into the common form, and finds out what its reply repeats. Members
+ * that the form cannot express are listed as dropped, by the caller's names.
+ */
+import type { ContentRequest, RequestField } from '../../../../canonical/request.ts';
+import { GatewayError } from '../../../../errors.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import type { RequestedReply } from '../../../codec.ts';
+import {
+  flagIn,
+  integerIn,
+  numberIn,
+  objectIn,
+  presentMember,
+  refuseModeration,
+  textIn,
+} from '../../../read-members.ts';
+import type { ReadRequest, ReplyEcho } from './exchange.ts';
+import { readFormat } from './read-format.ts';
+import { calledTools, inputItems, readConversation } from './read-messages.ts';
+import { readReasoning } from './read-reasoning.ts';
+import { type DeclaredTools, namedTools, readToolChoice, readTools } from './read-tools.ts';
+import { type ToolNames, toolNames } from './tool-names.ts';
+import { unreadMembers } from './unread-members.ts';
+
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member, or `not_portable` for a member or
+ *   an item without which the request would mean something else
+ */
+export function readRequest(body: JsonObject, { streamed }: RequestedReply): ReadRequest {
+  refuseUnsupported(body);
+  const dropped = new Set<string>(unreadMembers(body));
+  const drop = (at: string): void => void dropped.add(at);
+  const input = inputItems(body);
+  const declared = readTools(body, input, drop);
+  const callers = declared.functions.map(({ caller }) => caller);
+  const names = toolNames(callers, calledTools(input));
+  const { reasoning, wantsSummary, name: reasoningName } = readReasoning(body, input, drop);
+  const { format, name: formatName } = readFormat(body, input);
+  const logprobs = readLogprobs(body);
+  dropIncluded(body, declared.types, drop);
+  const request: ContentRequest = {
+    ...readSettings(body),
+    ...readConversation(body, input, { names, drop }),
+    ...toolMembers(body, { declared, names, drop }),
+    format,
+    logprobs: logprobs?.value,
+    reasoning,
+    streamed,
+    names: {
+      ...fixedNames,
+      format: formatName,
+      reasoning: reasoningName,
+      logprobs: logprobs?.name ?? 'top_logprobs',
+      endUserId: presentMember(body, safetyId) === undefined ? 'user' : safetyId,
+    },
+    dropped: [...dropped],
+  };
+  const context = {
+    echo: echoOf(body),
+    tools: names,
+    wantsSummary,
+    wantsLogprobs: logprobs !== undefined,
+    stores: flagIn(body, 'store', '') !== false,
+  };
+  return { request, unasked: unaskedMembers(request, declared), context };
+}
+
+/**
+ * Codex and the Agents SDK set the verbosity, the context and an effort of `none` for the models
+ * whose names they know. Codex also offers to search for tools, and declares a grammar for its
+ * patches.
+ */
+function unaskedMembers(
+  { reasoning, names }: ContentRequest,
+  { clientSearches, functions }: DeclaredTools,
+): ReadonlySet<string> {
+  const effort = reasoning?.effort === 'none' ? [names.reasoning] : [];
+  const grammars = functions.flatMap(({ tool }) => tool.custom?.formatAt ?? []);
+  return new Set([
+    ...[names.verbosity, 'reasoning.context'],
+    ...effort,
+    ...clientSearches,
+    ...grammars,
+  ]);
+}
+
+type SettingName = keyof typeof unsetSettings | 'maxOutputTokens' | 'temperature' | 'topP';
+type Settings = Pick<
+  ContentRequest,
+  SettingName | 'endUserId' | 'serviceTier' | 'verbosity' | 'promptCacheKey'
+>;
+
+function readSettings(body: JsonObject): Settings {
+  return {
+    ...unsetSettings,
+    maxOutputTokens: integerIn(body, 'max_output_tokens', ''),
+    temperature: numberIn(body, 'temperature', ''),
+    topP: numberIn(body, 'top_p', ''),
+    endUserId: textIn(body, safetyId, '') ?? textIn(body, 'user', ''),
+    serviceTier: readServiceTier(body),
+    verbosity: readVerbosity(body),
+    promptCacheKey: textIn(body, 'prompt_cache_key', ''),
+  };
+}
+
+interface ToolInput {
+  readonly declared: DeclaredTools;
+  readonly names: ToolNames;
+  readonly drop: (at: string) => void;
+}
+
+type ToolMembers = Pick<ContentRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'>;
+
+function toolMembers(body: JsonObject, { declared, names, drop }: ToolInput): ToolMembers {
+  const tools = namedTools(declared, names.flat);
+  const toolChoice = readToolChoice(body, names, drop);
+  const parallelToolCalls = flagIn(body, 'parallel_tool_calls', '');
+  if (tools.length > 0) return { tools, toolChoice, parallelToolCalls };
+  // Clients send both members without tools too, where they have no effect.
+  const isRequired = toolChoice?.mode === 'required';
+  return {
+    tools,
+    toolChoice: isRequired ? toolChoice : undefined,
+    parallelToolCalls: undefined,
+  };
+}
+
+/** Settings that this API doesn't have. */
+const unsetSettings = {
+  topK: undefined,
+  presencePenalty: undefined,
+  frequencyPenalty: undefined,
+  seed: undefined,
+  stop: [],
+  candidates: 1,
+  modalities: undefined,
+  providerMembers: [],
+} as const;
+
+const safetyId = 'safety_identifier';
+
+const fixedNames: Readonly<Record<RequestField, string>> = {
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  format: 'text.format',
+  maxOutputTokens: 'max_output_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  seed: 'seed',
+  stop: 'stop',
+  candidates: 'n',
+  logprobs: 'top_logprobs',
+  reasoning: 'reasoning.effort',
+  modalities: 'modalities',
+  endUserId: safetyId,
+  serviceTier: 'service_tier',
+  verbosity: 'text.verbosity',
+  tools: 'tools',
+  system: 'input',
+};
+
+function readVerbosity(body: JsonObject): string | undefined {
+  const text = objectIn(body, 'text', '');
+  return text === undefined ? undefined : textIn(text, 'verbosity', 'text');
+}
+
+/** Both values request no particular tier. */
+function readServiceTier(body: JsonObject): string | undefined {
+  const tier = textIn(body, 'service_tier', '');
+  return tier === 'auto' || tier === 'default' ? undefined : tier;
+}
+
+const logprobsInclude = 'message.output_text.logprobs';
+
+/** Either of two members requests them. */
+function readLogprobs(
+  body: JsonObject,
+): { readonly value: { readonly top: number | undefined }; readonly name: string } | undefined {
+  const top = integerIn(body, 'top_logprobs', '');
+  if (top !== undefined && top > 0) return { value: { top }, name: 'top_logprobs' };
+  const index = items(member(body, 'include')).indexOf(logprobsInclude);
+  return index === -1 ? undefined : { value: { top }, name: `include[${index}]` };
+}
+
+/**
+ * Lists what `include` requests of tools that only OpenAI runs. What it requests of other tools
+ * than those declared would have no effect anyway, and clients send some of it by themselves.
+ */
+function dropIncluded(
+  body: JsonObject,
+  types: ReadonlySet<string>,
+  drop: (at: string) => void,
+): void {
+  const included = items(member(body, 'include'));
+  if (included.length === 0) return;
+  const unoffered = new Set(includedOf.keys());
+  for (const [kind, tool] of includedOf) {
+    if ([...types].some((type) => type.startsWith(tool))) unoffered.delete(kind);
+  }
+  for (const [index, value] of included.entries()) {
+    const [kind = ''] = typeof value === 'string' ? value.split('.', 1) : [];
+    if (!unoffered.has(kind) && !isLocal(value)) drop(`include[${index}]`);
+  }
+}
+
+/** The tools whose results `include` names, by the beginning of the value. */
+const includedOf: ReadonlyMap<string, string> = new Map([
+  ['web_search_call', 'web_search'],
+  ['file_search_call', 'file_search'],
+  ['code_interpreter_call', 'code_interpreter'],
+  ['computer_call_output', 'computer'],
+]);
+
+/** Reasoning is always given in a form that can be sent back, and input images are the caller's. */
+function isLocal(value: unknown): boolean {
+  return (
+    value === 'reasoning.encrypted_content' ||
+    value === 'message.input_image.image_url' ||
+    value === logprobsInclude
+  );
+}
+
+/** Returns the members that the reply to this request repeats. */
+function echoOf(body: JsonObject): ReplyEcho {
+  return {
+    settings: {
+      background: false,
+      max_output_tokens: sent(body, 'max_output_tokens', null),
+      max_tool_calls: sent(body, 'max_tool_calls', null),
+      metadata: sent(body, 'metadata', {}),
+      parallel_tool_calls: sent(body, 'parallel_tool_calls', true),
+      previous_response_id: null,
+      prompt_cache_key: sent(body, 'prompt_cache_key', null),
+      reasoning: { effort: null, summary: null, ...objectOf(body, 'reasoning') },
+      safety_identifier: sent(body, 'safety_identifier', null),
+      temperature: sent(body, 'temperature', null),
+      text: { format: { type: 'text' }, ...objectOf(body, 'text') },
+      tool_choice: sent(body, 'tool_choice', 'auto'),
+      top_logprobs: sent(body, 'top_logprobs', 0),
+      top_p: sent(body, 'top_p', null),
+      truncation: sent(body, 'truncation', 'disabled'),
+      user: sent(body, 'user', null),
+    },
+    prompt: {
+      instructions: sent(body, 'instructions', null),
+      tools: sent(body, 'tools', []),
+    },
+  };
+}
+
+function sent(body: JsonObject, name: string, otherwise: JsonValue): JsonValue {
+  return presentMember(body, name) ?? otherwise;
+}
+
+/** The members of an object without those that are null. */
+function objectOf(body: JsonObject, name: string): JsonObject {
+  const value = member(body, name);
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
+}
+
+/** @throws GatewayError `not_portable` that names the member */
+function refuseUnsupported(body: JsonObject): void {
+  refuseModeration(body);
+  for (const [name, message] of refusals) {
+    if (presentMember(body, name) !== undefined) throw refusal(name, message);
+  }
+  if (presentMember(body, 'background') === true) {
+    throw refusal('background', 'This model cannot reply in the background. Leave it out.');
+  }
+  const cache = objectIn(body, 'prompt_cache_options', '');
+  if (cache !== undefined && presentMember(cache, 'prewarm') === true) {
+    throw refusal(
+      'prompt_cache_options.prewarm',
+      'This model cannot fill its cache without a reply. Leave it out.',
+    );
+  }
+}
+
+const refusals: readonly (readonly [name: string, message: string])[] = [
+  ['previous_response_id', 'This model keeps no conversations. Send the whole history as `input`.'],
+  ['conversation', 'This model keeps no conversations. Send the whole history as `input`.'],
+  ['prompt', 'This model has no stored prompts. Send the text as `instructions` and `input`.'],
+];
+
+function refusal(param: string, message: string): GatewayError {
+  return new GatewayError('not_portable', message, { param });
+}

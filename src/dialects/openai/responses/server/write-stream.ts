@@ -1,0 +1,89 @@
+/**
+ * Writes a Responses stream from its events. The order of its events is that of OpenAI, which
+ * clients depend on: an item is announced before anything of it, and is whole before the next.
+ */
+import { jsonText, oneLine } from '../../../../canonical/raw-json.ts';
+import type { ContentEvent } from '../../../../canonical/reply.ts';
+import type { GatewayError } from '../../../../errors.ts';
+import type { ContentStreamWriter, ReplyHead } from '../../../codec.ts';
+import { failureEvents } from '../errors.ts';
+import { type StreamLog, streamLog } from './event-log.ts';
+import type { ReplyContext } from './exchange.ts';
+import { type OpenReply, startReply } from './open-reply.ts';
+import type { ResponseMembers } from './response-object.ts';
+
+/** What one stream has written so far. */
+interface StreamState {
+  readonly log: StreamLog;
+  readonly reply: OpenReply;
+  hasBegun: boolean;
+  hasEnded: boolean;
+}
+
+/** Creates the writer of one stream, the reply to a request with this context. */
+export function writeStream(head: ReplyHead, context: ReplyContext): ContentStreamWriter {
+  const log = streamLog();
+  const reply = startReply(head, context, log);
+  const stream: StreamState = { log, reply, hasBegun: false, hasEnded: false };
+  return {
+    write: (events) => {
+      for (const event of inDeltaOrder(events, context)) {
+        // What comes before does not show that the upstream replies.
+        if ('choice' in event || event.type === 'blocked') begin(stream);
+        reply.add(event);
+      }
+      return log.take();
+    },
+    end: () => {
+      stream.hasEnded = true;
+      begin(stream);
+      const { status, response } = reply.end();
+      addResponse(log, `response.${status}`, response);
+      return log.take();
+    },
+    breakOff: (error) => breakOff(stream, error),
+    output: reply.output,
+  };
+}
+
+function begin(stream: StreamState): void {
+  if (stream.hasBegun) return;
+  stream.hasBegun = true;
+  const running = stream.reply.running();
+  addResponse(stream.log, 'response.created', running);
+  addResponse(stream.log, 'response.in_progress', running);
+}
+
+function addResponse(log: StreamLog, type: string, response: ResponseMembers): void {
+  log.add(type, `"response":${oneLine(jsonText(response))}`);
+}
+
+function breakOff(stream: StreamState, error: GatewayError): readonly string[] {
+  if (stream.hasEnded) return [];
+  stream.hasEnded = true;
+  begin(stream);
+  const { log, reply } = stream;
+  const beginning = log.take();
+  const sequenceNumber = log.nextNumber();
+  const [first, last] = failureEvents(error, { sequenceNumber, response: reply.broken() });
+  return [`${beginning}${first}`, last];
+}
+
+/**
+ * Moves the logprobs of a text in front of it, so that they go out with its delta, where clients
+ * look for them.
+ */
+function inDeltaOrder(
+  events: readonly ContentEvent[],
+  { wantsLogprobs }: ReplyContext,
+): readonly ContentEvent[] {
+  if (!wantsLogprobs) return events;
+  const ordered: ContentEvent[] = [];
+  for (const event of events) {
+    const before = ordered.at(-1);
+    if (event.type === 'logprobs' && before?.type === 'text' && before.text !== '') {
+      ordered.splice(-1, 0, event);
+    } else ordered.push(event);
+  }
+  return ordered;
+}

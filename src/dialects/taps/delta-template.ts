@@ -1,0 +1,188 @@
+/**
+ * Recognises the deltas of a stream, which differ from an earlier one only in their content, their
+ * number and their padding. The earlier one was parsed, so a few comparisons are enough for the
+ * others.
+ */
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { stringEnd, unescapedBytes } from '../../json-strings.ts';
+import type { ContentCount } from './content-count.ts';
+import { addReplyContent } from './reply-content.ts';
+
+/**
+ * A part of a delta that differs from event to event: the inside of the string that is its content,
+ * a number, the inside of a string of padding, or spaces.
+ */
+export interface DeltaPart {
+  readonly kind: 'content' | 'number' | 'padding' | 'spaces';
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How the deltas of a stream differ from each other. */
+export interface DeltaParts {
+  /** In any order. Exactly one of them is the content. */
+  readonly parts: readonly DeltaPart[];
+  /** The member that holds the content if it is reasoning, else ''. */
+  readonly reasoning: string;
+}
+
+/** A part and the constant text after it. */
+interface Variable {
+  readonly kind: DeltaPart['kind'];
+  readonly after: string;
+}
+
+/**
+ * Stops learning after this many attempts, so that a stream of ever different events is not
+ * searched twice.
+ */
+const maxMisses = 16;
+
+/**
+ * Content that must be parsed: a data URL, which counts as an image, however it is escaped, and
+ * what may not be valid JSON.
+ */
+const unusual = /^data:|^[dat]{0,4}\\u00[367]|[^ -\xff]|\\(?!["\\/bfnrt]|u[\da-fA-F]{4})/;
+
+/** A template that is learnt from one event of a stream. */
+export class DeltaTemplate {
+  readonly #find: (event: string, document: JsonObject) => DeltaParts | undefined;
+  /** The text before the first variable, and the variables in the order of the event. */
+  #head = '';
+  #variables: readonly Variable[] = [];
+  #reasoning = '';
+  #misses = 0;
+  /** Where the content of the event matched last starts and ends. */
+  #start = 0;
+  #contentEnd = 0;
+  /** How many events `pass` has counted last. */
+  events = 0;
+  /** Where the sequence number of the last one starts; -1 if these events have none. */
+  numberStart = -1;
+
+  /** `find` returns the parts of an event; undefined if it has not exactly one content string. */
+  constructor(find: (event: string, document: JsonObject) => DeltaParts | undefined) {
+    this.#find = find;
+  }
+
+  /**
+   * Learns from a delta, given as latin1 with its document, if it can be recognised. From then on
+   * only deltas of the same item and kind match.
+   */
+  learn(event: string, document: JsonObject): void {
+    if (this.#misses >= maxMisses || !event.endsWith('}\n\n')) return;
+    this.#misses += 1;
+    const found = this.#find(event, document);
+    if (found === undefined) return;
+    const ordered = [...found.parts].sort((a, b) => a.start - b.start);
+    this.#head = event.slice(0, ordered[0]?.start);
+    this.#variables = ordered.map(({ kind, end }, index) => ({
+      kind,
+      after: event.slice(end, ordered[index + 1]?.start),
+    }));
+    this.#reasoning = found.reasoning;
+  }
+
+  /** Counts the deltas from `start` on that match; returns the end of the last one. */
+  pass(text: string, start: number, counted: Pick<ContentCount, 'addString'>): number {
+    this.events = 0;
+    let at = start;
+    for (let end = this.#match(text, at); end !== -1; end = this.#match(text, at)) {
+      counted.addString(text, this.#start, this.#contentEnd, this.#reasoning);
+      this.events += 1;
+      at = end;
+    }
+    if (at > start) this.#misses = 0;
+    return at;
+  }
+
+  /** Returns the end of the event that starts at `at`, or -1 if it does not match. */
+  #match(text: string, at: number): number {
+    const headEnd = at + this.#head.length;
+    // Comparing with `===` is four times as fast as `startsWith`, which compares each character.
+    if (headEnd === at || text.slice(at, headEnd) !== this.#head) return -1;
+    let end = headEnd;
+    let numberStart = -1;
+    for (const { kind, after } of this.#variables) {
+      const from = end;
+      if (kind === 'content') {
+        end = stringEnd(text, from);
+        if (end === from || unusual.test(text.slice(from, end))) return -1;
+        this.#start = from;
+        this.#contentEnd = end;
+      } else if (kind === 'padding') {
+        end = text.indexOf('"', from);
+        if (end === -1) return -1;
+      } else if (kind === 'number') {
+        end = runEnd(text, from, 0x30, 0x39);
+        if (end === from) return -1;
+        numberStart = from;
+      } else {
+        end = runEnd(text, from, 0x20, 0x20);
+      }
+      const next = end + after.length;
+      if (text.slice(end, next) !== after) return -1;
+      end = next;
+    }
+    // A line break inside a string would end the event early.
+    if (text.indexOf('\n', headEnd) !== end - 2) return -1;
+    this.numberStart = numberStart;
+    return end;
+  }
+}
+
+/** The end of the characters from `from` on that are between these two. */
+function runEnd(text: string, from: number, first: number, last: number): number {
+  let end = from;
+  for (let code = text.charCodeAt(end); code >= first && code <= last; ) {
+    end += 1;
+    code = text.charCodeAt(end);
+  }
+  return end;
+}
+
+/** OpenAI pads its events with random text, so that their length does not reveal their content. */
+export const padding: RegExp = /[{,]"obfuscation":"([^"\\]*)"/;
+
+/** Finds a part by an expression whose group is the part and ends one character before its end. */
+export function partIn(event: string, kind: DeltaPart['kind'], expression: RegExp): DeltaPart[] {
+  const match = expression.exec(event);
+  const value = match?.[1];
+  if (match === null || value === undefined) return [];
+  const end = match.index + match[0].length - 1;
+  return [{ kind, start: end - value.length, end }];
+}
+
+/**
+ * Ends of the names of the members that hold a content string in nearly all events of OpenAI and
+ * Anthropic. A name inside a JSON string has escaped quotes and does not match.
+ */
+const commonMembers = /(?:content|reasoning|arguments|text|thinking|partial_json)"\s*:\s*"(?!")/g;
+
+/**
+ * Finds the only content of an event, given as latin1 with its document; undefined if it has none,
+ * several, or content in a member of another name.
+ */
+export function onlyContent(
+  event: string,
+  document: JsonValue,
+): (DeltaPart & Pick<DeltaParts, 'reasoning'>) | undefined {
+  const [match, ...otherMatches] = event.matchAll(commonMembers);
+  const found: { bytes: number; reasoning: string }[] = [];
+  const addOther = (): unknown => found.push({ bytes: -1, reasoning: '' });
+  addReplyContent(document, {
+    addBytes: (bytes, reasoning) => {
+      if (bytes > 0) found.push({ bytes, reasoning });
+    },
+    addTokens: addOther,
+    addSealed: addOther,
+    addUnknown: addOther,
+  });
+  const [only, ...others] = found;
+  if (match === undefined || only === undefined) return undefined;
+  if (otherMatches.length > 0 || others.length > 0) return undefined;
+  const start = match.index + match[0].length;
+  const end = stringEnd(event, start);
+  const isSame = unescapedBytes(event, start, end) === only.bytes;
+  return isSame ? { kind: 'content', start, end, reasoning: only.reasoning } : undefined;
+}

@@ -1,0 +1,66 @@
+/**
+ * Passes a large embeddings reply on unchanged, counts its vectors, and reads the usage that
+ * follows them. No vector is parsed or buffered.
+ */
+
+import { parseBoundedExactly } from '../../bounded-json.ts';
+import { jsonWatch } from '../../bytes/json/stream/watch.ts';
+import { emptyBytes } from '../../bytes/sse.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Usage } from '../../money.ts';
+import { byteBounds, type FailureReport, type StreamTap } from './tap.ts';
+
+/** The differences between the replies of the dialects. */
+export interface EmbeddingTapOptions {
+  /** The top-level member that holds the usage. */
+  readonly usageMember: string;
+  /** The top-level member that lists the vectors; undefined if the reply is a single one. */
+  readonly vectorsMember: string | undefined;
+  readonly readUsage: (usage: JsonValue | undefined) => Usage | undefined;
+  /** Reads an error inside a 2xx document. */
+  readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
+  /** The remark in the usage record for a complete reply with this number of vectors. */
+  readonly remarkOn: (vectors: number) => FailureReason | undefined;
+}
+
+/** A tap for one reply. */
+export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
+  const { usageMember, vectorsMember, readUsage, inBandFailure, remarkOn } = options;
+  const watch = jsonWatch({
+    capture: [usageMember, 'error'],
+    ...(vectorsMember === undefined ? {} : { countIn: { array: vectorsMember, member: '' } }),
+    skipsNumbers: true,
+  });
+  const bounds = byteBounds();
+  let failure: FailureReport | undefined;
+  let bytes = 0;
+
+  const captured = (name: string): JsonValue | undefined => {
+    const text = watch.end().captured[name];
+    return text === undefined ? undefined : parseBoundedExactly(text);
+  };
+
+  return {
+    hasBegun: () => bytes > 0,
+    write: (chunk) => {
+      bounds.add(chunk.length, true);
+      watch.write(chunk);
+      const error = captured('error');
+      if (error !== undefined) failure ??= inBandFailure({ error });
+      if (failure !== undefined) return emptyBytes;
+      bytes += chunk.length;
+      return chunk;
+    },
+    end: () => emptyBytes,
+    finished: () => false,
+    complete: () => watch.end().complete,
+    failure: () => failure,
+    usage: () => readUsage(captured(usageMember)),
+    // A vector has no tokens.
+    countedTokens: () => 0,
+    progress: () => 0,
+    breakOff: () => undefined,
+    remark: () => (vectorsMember === undefined ? undefined : remarkOn(watch.end().elements)),
+  };
+}

@@ -1,0 +1,133 @@
+/** Answers `GET /v1/key`: the limit and the usage of a key, for its owner. */
+import type { JsonObject } from '../../json.ts';
+import { maxNanos, type Nanos } from '../../money.ts';
+import type { QuotaSubject } from '../../ports/key-store.ts';
+import { defaultPartition, periodName } from '../../ports/quota-input.ts';
+import type { QuotaState } from '../../ports/quota-store.ts';
+import { formatMoney } from '../../prices/amount.ts';
+import type { Caller } from '../../protocols/protocol.ts';
+import type { Authenticated } from '../call-record.ts';
+import { isQuotaStateOrMissing } from '../ports/port-answers.ts';
+import { limit } from '../rates/limit.ts';
+import { visibleSubjects } from '../settle/reserve.ts';
+
+/** One subject that the key's owner may see, in its current period. */
+interface Balance {
+  readonly subject: QuotaSubject;
+  readonly limit: Nanos;
+  readonly used: Nanos;
+  readonly held: Nanos;
+  /** What can still be held; 0 if the subject is in debt or disabled. */
+  readonly remaining: Nanos;
+}
+
+/**
+ * The document has the members of OpenRouter's `GET /api/v1/key`, as numbers in currency units,
+ * and under `tollgate` the exact amounts of each visible subject. Unknown values are null: a quota
+ * store keeps the usage for the subject's own period, so that only one of the usages is known.
+ *
+ * @throws GatewayError `rate_limited`, `store_unavailable`
+ */
+export async function describeKey(
+  authenticated: Authenticated,
+  caller: Caller,
+): Promise<JsonObject> {
+  await limit(authenticated, caller);
+  const { key, received } = authenticated;
+  const nowMs = received.settings.clock.now();
+  const balances = await Promise.all(
+    visibleSubjects(key).map((subject) => balanceOf(subject, authenticated, nowMs)),
+  );
+  const own = balances.find(({ subject }) => subject.id === key.id);
+  const main = own ?? balances[0];
+  return {
+    data: {
+      label: key.id,
+      limit: main === undefined ? null : units(main.limit),
+      limit_remaining: main === undefined ? null : units(main.remaining),
+      limit_reset: main === undefined ? null : resetNames[main.subject.period],
+      usage: usedIn('total', own),
+      usage_daily: usedIn('day', own),
+      usage_weekly: null,
+      usage_monthly: usedIn('month', own),
+      ...(key.expiresAtMs === undefined ? {} : { expires_at: isoDate(key.expiresAtMs) }),
+    },
+    tollgate: { quota: balances.map((balance) => exactAmounts(balance, nowMs)) },
+  };
+}
+
+const resetNames = { total: null, day: 'daily', month: 'monthly' } as const;
+
+async function balanceOf(
+  subject: QuotaSubject,
+  { key, received: { settings, ports } }: Authenticated,
+  nowMs: number,
+): Promise<Balance> {
+  const period = periodName(subject.period, nowMs);
+  const partition = key.quotaPartition ?? defaultPartition;
+  const state = await ports.ask('quota', 'read', isQuotaStateOrMissing, (options) =>
+    settings.quota.read(subject.id, period, partition, options),
+  );
+  return { subject, ...amountsOf(subject, state ?? undefined) };
+}
+
+/** The limit in the key's record counts before that in the store, as it does for a reserve. */
+function amountsOf(
+  { limitNanos }: QuotaSubject,
+  state: QuotaState | undefined,
+): Omit<Balance, 'subject'> {
+  const total = clamped((limitNanos ?? state?.limit ?? 0n) + (state?.extra ?? 0n));
+  const used = state?.used ?? 0n;
+  const held = state?.held ?? 0n;
+  const remaining = state?.enabled === false ? 0n : clamped(total - used - held);
+  return { limit: total, used, held, remaining };
+}
+
+/** The amount, or the nearest one that a quota can have. */
+function clamped(amount: bigint): Nanos {
+  if (amount < 0n) return 0n;
+  return amount > maxNanos ? maxNanos : amount;
+}
+
+function usedIn(period: QuotaSubject['period'], own: Balance | undefined): number | null {
+  return own?.subject.period === period ? units(own.used) : null;
+}
+
+function exactAmounts(balance: Balance, nowMs: number): JsonObject {
+  const { id, period } = balance.subject;
+  return {
+    subject: id,
+    period,
+    limit: formatMoney(balance.limit),
+    used: formatMoney(balance.used),
+    held: formatMoney(balance.held),
+    remaining: formatMoney(balance.remaining),
+    resets_at: nextPeriod(period, nowMs),
+  };
+}
+
+/** The nearest double. Every amount is below 2^53 nanos, so its conversion is exact. */
+function units(nanos: Nanos): number {
+  return Number(nanos) / 1_000_000_000;
+}
+
+/** When the subject's next period begins, in UTC. */
+function nextPeriod(period: QuotaSubject['period'], nowMs: number): string | null {
+  const now = new Date(nowMs);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  switch (period) {
+    case 'total':
+      return null;
+    case 'day':
+      return isoDate(Date.UTC(year, month, day + 1));
+    case 'month':
+      return isoDate(Date.UTC(year, month + 1, 1));
+  }
+}
+
+/** The last date that JavaScript can write: a host may state a later end of a key. */
+const lastDateMs = 8_640_000_000_000_000;
+
+function isoDate(ms: number): string {
+  return new Date(Math.min(ms, lastDateMs)).toISOString();
+}

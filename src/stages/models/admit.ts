@@ -1,0 +1,87 @@
+/**
+ * Finds the model that a call names, checks that the key's group may use it, and resolves what the
+ * call refers to.
+ */
+import type { FairShares } from '../../bytes/body/fair-shares.ts';
+import type { Call } from '../../call.ts';
+import { GatewayError } from '../../errors.ts';
+import type { Model } from '../../ports/catalog.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
+import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
+import type { Admitted, Read } from '../call-record.ts';
+import { resolveReferences } from '../references/references.ts';
+import { relayedChannels } from '../references/relayed-channels.ts';
+import { checkMembers } from './check-members.ts';
+import {
+  type ModelLookup,
+  modelNotAllowed,
+  type NamedModel,
+  otherApi,
+  unknownModel,
+} from './model-errors.ts';
+import type { ModelPlans } from './model-plan.ts';
+
+/** The parts of a gateway that `admit` needs. */
+export interface AdmitDeps extends ModelLookup {
+  readonly plans: ModelPlans;
+  /** Limits the memory that the request bodies of one key may take. */
+  readonly intake: { readonly bodies: FairShares };
+}
+
+/** What a key may call: a model, and what the call refers to. */
+export type AdmittedCall = Pick<Admitted, 'model' | 'plan' | 'call' | 'references'>;
+
+/**
+ * Returns the model with this id or alias, compared byte for byte, and the call with what it refers
+ * to.
+ *
+ * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`,
+ *   `invalid_request` for members that the model does not allow, and as `resolveReferences`
+ */
+export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall> {
+  const { call, key, route, received } = read;
+  const { protocol } = route;
+  const { settings, ports } = received;
+  received.progress.requestedModel = call.modelId;
+  const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+    settings.catalog.find(call.modelId),
+  );
+  if (!model) throw await unknownModel(namedBy(read), read, lookup);
+  received.progress.modelId = model.id;
+  if (!protocolsOf(model).includes(call.protocol) && !isOfferedToo(model, route)) {
+    throw await otherApi(namedBy(read), model, read, lookup);
+  }
+  if (!model.groups.includes(key.group)) {
+    throw await modelNotAllowed(namedBy(read), model, read, lookup);
+  }
+  checkCandidates(call, protocol, model);
+  const plan = lookup.plans.of(model, settings);
+  checkMembers(call, model, protocol, () => relayedChannels({ key, plan, route }).length > 0);
+  if (call.references === undefined) return { model, plan, call };
+  const resolved = await resolveReferences(read, call.references, plan, lookup.intake.bodies);
+  return { model, plan, call: resolved.call, references: resolved.references };
+}
+
+function namedBy({ call, route }: Read): NamedModel {
+  const { caller } = route.protocol;
+  return { modelId: call.modelId, caller, protocols: [call.protocol] };
+}
+
+/** Whether the model offers another API to which this route belongs too. */
+export function isOfferedToo(model: Model, { alsoFor }: Pick<CallRoute, 'alsoFor'>): boolean {
+  return alsoFor !== undefined && protocolsOf(model).some((name) => alsoFor.includes(name));
+}
+
+/** @throws GatewayError `invalid_request` if the model makes fewer candidates than requested */
+export function checkCandidates(
+  { demand }: Call,
+  { candidates: { member: param, maximum } }: Protocol,
+  { maxCandidates = maximum }: Model,
+): void {
+  if (demand.candidates <= maxCandidates) return;
+  throw new GatewayError(
+    'invalid_request',
+    `\`${param}\` may be at most ${maxCandidates} for this model.`,
+    { param },
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * Answers requests for the list of models or for one model, restricted to what the key's group and
+ * the protocol allow.
+ */
+import type { JsonObject } from '../../json.ts';
+import type { Model } from '../../ports/catalog.ts';
+import { protocolsOf, weightOf } from '../../ports/model-defaults.ts';
+import type { Route } from '../../protocols/protocol.ts';
+import type { Authenticated } from '../call-record.ts';
+import { type ModelLookup, otherApi, unknownModel } from './model-errors.ts';
+import { visibleModels } from './visible-models.ts';
+
+type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
+
+/**
+ * @throws GatewayError `model_not_found`, the same for an unknown model and for one that this group
+ *   must not see; for one that another API serves it names that API
+ */
+export async function listModels(
+  route: ModelsRoute,
+  caller: Authenticated,
+  lookup: ModelLookup,
+): Promise<JsonObject> {
+  const { models: lists } = route.caller;
+  if (route.modelId !== undefined) {
+    return lists.one(await visibleModel(route.modelId, route, caller, lookup));
+  }
+  const visible = await visibleModels(caller, route.protocols, lookup.records);
+  if (visible.length === 0) await lookup.checkGroup(caller);
+  return lists.list(visible.filter(takesCalls), caller.received.request.search);
+}
+
+/** A model whose channels all have weight 0 was taken out of service by an operator. */
+function takesCalls({ channels }: Model): boolean {
+  return channels.some((channel) => weightOf(channel) > 0);
+}
+
+async function visibleModel(
+  modelId: string,
+  { protocols, caller }: ModelsRoute,
+  authenticated: Authenticated,
+  lookup: ModelLookup,
+): Promise<Model> {
+  const { key, received } = authenticated;
+  const model = await received.ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+    received.settings.catalog.find(modelId),
+  );
+  const named = { modelId, caller, protocols };
+  if (!model?.groups.includes(key.group)) throw await unknownModel(named, authenticated, lookup);
+  if (!protocolsOf(model).some((protocol) => protocols.includes(protocol))) {
+    throw await otherApi(named, model, authenticated, lookup);
+  }
+  return model;
+}

@@ -1,0 +1,125 @@
+/** The errors for a model that a caller names and may not, or can't, use through this API. */
+import { GatewayError } from '../../errors.ts';
+import type { Model, ProtocolName } from '../../ports/catalog.ts';
+import { likeliestName } from '../../ports/likely-names.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
+import type { Caller } from '../../protocols/protocol.ts';
+import type { Authenticated } from '../call-record.ts';
+import type { RecordChecks } from '../ports/record-checks.ts';
+import { visibleModels } from './visible-models.ts';
+
+/** What is needed to find a model, or to say why there is none. */
+export interface ModelLookup {
+  readonly records: RecordChecks;
+  /** The requests that call models of these protocols; empty if none does. */
+  requestsFor(protocols: readonly string[]): string;
+  /** Warns the host once if the key's group may use no model at all. */
+  checkGroup(caller: Authenticated): Promise<void>;
+}
+
+/** A model that a caller named, and through which APIs. */
+export interface NamedModel {
+  readonly modelId: string;
+  readonly caller: Caller;
+  readonly protocols: readonly ProtocolName[];
+}
+
+/**
+ * The error for a model that another API of the gateway serves. A key that may not use the model
+ * gets the same error as for an unknown one.
+ */
+export async function otherApi(
+  named: NamedModel,
+  model: Model,
+  authenticated: Authenticated,
+  lookup: ModelLookup,
+): Promise<GatewayError> {
+  const requests = lookup.requestsFor(protocolsOf(model));
+  if (requests === '' || !model.groups.includes(authenticated.key.group)) {
+    return await unknownModel(named, authenticated, lookup);
+  }
+  return new GatewayError(
+    'model_not_found',
+    `The model ${quoted(named.modelId)} is not served by this API. Call it with ${requests}.`,
+    { param: 'model' },
+  );
+}
+
+/** The error for an unknown model, the same for a call and for `GET /v1/models/<id>`. */
+export async function unknownModel(
+  named: NamedModel,
+  authenticated: Authenticated,
+  lookup: ModelLookup,
+): Promise<GatewayError> {
+  const { models } = named.caller;
+  const message =
+    models.unknown?.(readable(named.modelId)) ??
+    `There is no model ${quoted(named.modelId)} here. ` +
+      (await remedyFor(named, authenticated, lookup));
+  return new GatewayError('model_not_found', message, { param: 'model' });
+}
+
+async function remedyFor(
+  { modelId, caller, protocols }: NamedModel,
+  authenticated: Authenticated,
+  { records }: ModelLookup,
+): Promise<string> {
+  const list = caller.models.request;
+  try {
+    const models = await visibleModels(authenticated, protocols, records);
+    const meant = meantModel(modelId, models);
+    if (meant !== undefined) return `Did you mean ${quoted(meant)}? ${list} lists the models.`;
+  } catch {
+    // The event `port_failed` has reported it.
+  }
+  return `List the models with ${list} and copy a name.`;
+}
+
+/** The model with the same name without a provider's prefix, or with one, or one letter off. */
+function meantModel(modelId: string, models: readonly Model[]): string | undefined {
+  const ids = models.map(({ id }) => id);
+  const name = bareName(modelId);
+  // Names of other lengths are not near, and are not compared letter by letter.
+  const near = ids.filter((id) => Math.abs(id.length - modelId.length) <= 2);
+  return ids.find((id) => bareName(id) === name) ?? likeliestName(modelId, near.slice(0, 100));
+}
+
+function bareName(modelId: string): string {
+  return modelId.slice(modelId.lastIndexOf('/') + 1).toLowerCase();
+}
+
+/** Also checks whether the key's group may use any model, for the host. */
+export async function modelNotAllowed(
+  { modelId, caller }: NamedModel,
+  model: Model,
+  authenticated: Authenticated,
+  { checkGroup }: ModelLookup,
+): Promise<GatewayError> {
+  await checkGroup(authenticated);
+  const { group } = authenticated.key;
+  const listed = model.groups.slice(0, 8).map((name) => JSON.stringify(name));
+  return new GatewayError(
+    'model_not_allowed',
+    `This key's group may not use the model ${quoted(modelId)}. ` +
+      `Choose a model from ${caller.models.request}, or ask whoever issued the key.`,
+    {
+      param: 'model',
+      remedy:
+        `The key is in the group ${JSON.stringify(group)}, and the \`groups\` of the model ` +
+        `${JSON.stringify(model.id)} are [${listed.join(', ')}]: add the group there, ` +
+        'or give the key one of these.',
+    },
+  );
+}
+
+function quoted(modelId: string): string {
+  return JSON.stringify(readable(modelId));
+}
+
+/**
+ * A model's name, the only input that error messages echo: truncated, and without control
+ * characters.
+ */
+function readable(modelId: string): string {
+  return modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
+}

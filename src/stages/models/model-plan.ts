@@ -1,0 +1,227 @@
+/**
+ * Computes once what the configuration determines for a model and its channels, so that no call has
+ * to: merged timeouts, addresses, headers, and the channels that may serve a group.
+ */
+import type { Framing } from '../../call.ts';
+import type { Dialect } from '../../dialects/dialect.ts';
+import type { DialectTable } from '../../dialects/table.ts';
+import type { NoChannelReason } from '../../failure-reasons.ts';
+import type { HeaderMap } from '../../http.ts';
+import type { Settings } from '../../options.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
+import type { Timeouts } from '../../ports/timeouts.ts';
+import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/tokens.ts';
+import { isServed, type Protocol } from '../../protocols/protocol.ts';
+import { type Pool, poolOf } from '../../upstream/choose.ts';
+import type { ErrorRedaction } from '../upstream/failure.ts';
+import type { AccountSecrets } from '../upstream/upstream-text.ts';
+
+/** One channel of a model, with everything that calls need to know of it. */
+export interface ChannelPlan {
+  readonly channel: Channel;
+  /** Undefined if a host's catalog names an unknown dialect. */
+  readonly dialect: Dialect | undefined;
+  /** The account's name for the model. */
+  readonly upstreamModel: string;
+  /** The channel's timeouts, then the model's, then the gateway's. */
+  readonly timeouts: Timeouts;
+  /** `https://host:port` */
+  readonly origin: string;
+  /** The path of the base URL, which comes before every path: `/v1`. */
+  readonly basePath: string;
+  /** Returns what depends on the secret; cached for the latest secret. */
+  access(secret: string): Access;
+  /** The texts of the account that no log may have: its latest secret, and those in its headers. */
+  secrets(): readonly string[];
+}
+
+/** An account's secret, the headers that carry it, and the texts that callers must not see. */
+export interface Access {
+  readonly secret: string;
+  /**
+   * All headers of a request, by the framing of the requested reply. The caller's own headers are
+   * not forwarded.
+   */
+  readonly headers: Readonly<Record<Framing, HeaderMap>>;
+  readonly redaction: ErrorRedaction;
+}
+
+/** A model, with everything that calls need to know of it. */
+export interface ModelPlan {
+  /** How long a call may take over all its attempts, in ms. */
+  readonly totalMs: number;
+  /** The longest time that any of its channels may take, in ms. A fallback gets no more. */
+  readonly longestMs: number;
+  channel(channel: Channel): ChannelPlan;
+  /** The channels that may serve a group through a protocol, or the reason why there are none. */
+  pool(protocol: Protocol, group: string): Pool | NoChannelReason;
+}
+
+/** The cached plans of one gateway. */
+export interface ModelPlans {
+  /** The plan of a model, made once for each model object and again when the settings change. */
+  of(model: Model, settings: Settings): ModelPlan;
+}
+
+/** Makes an empty cache of plans. */
+export function modelPlans(dialects: DialectTable): ModelPlans {
+  const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
+  // New for each version of the settings, whose catalog may have channels that were changed in
+  // place.
+  const accountsOf = new WeakMap<Settings, (channel: Channel) => Account>();
+  return {
+    of: (model, settings) => {
+      const known = plans.get(model);
+      if (known?.settings === settings) return known.plan;
+      const account = accountsOf.get(settings) ?? accounts(dialects);
+      accountsOf.set(settings, account);
+      const timeouts = merged(settings.timeouts, model.timeouts);
+      const plan = planOf(model, timeouts, dialects, account);
+      plans.set(model, { settings, plan });
+      return plan;
+    },
+  };
+}
+
+/** The part of a channel's plan that is the same under every model. */
+type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access' | 'secrets'>;
+
+/** Caches the account of each channel: thousands of models may share few channels. */
+function accounts(dialects: DialectTable): (channel: Channel) => Account {
+  const known = new WeakMap<Channel, Account>();
+  return (channel) => {
+    const account = known.get(channel) ?? accountOf(channel, dialects);
+    known.set(channel, account);
+    return account;
+  };
+}
+
+function planOf(
+  model: Model,
+  timeouts: Timeouts,
+  dialects: DialectTable,
+  account: (channel: Channel) => Account,
+): ModelPlan {
+  const channels = new Map<Channel, ChannelPlan>();
+  const pools = new Map<Protocol, Map<string, Pool | NoChannelReason>>();
+
+  const poolFor = (protocol: Protocol, group: string): Pool | NoChannelReason => {
+    const isAble = (channel: Channel): boolean => isServed(protocol, dialects[channel.dialect]);
+    const { hasOutputTokens } = protocol.operation;
+    const unitNanos = (hasOutputTokens ? mostExpensiveUnit : mostExpensiveInput)(model.price);
+    return poolOf(model.channels, { unitNanos, group, isAble });
+  };
+
+  return {
+    totalMs: timeouts.totalMs,
+    longestMs: longestOf(timeouts, model),
+    channel: (channel) => {
+      const known = channels.get(channel);
+      if (known !== undefined) return known;
+      const plan = channelPlanOf(channel, model, timeouts, account(channel));
+      channels.set(channel, plan);
+      return plan;
+    },
+    pool: (protocol, group) => {
+      const byGroup = pools.get(protocol) ?? new Map<string, Pool | NoChannelReason>();
+      const known = byGroup.get(group);
+      if (known !== undefined) return known;
+      const pool = poolFor(protocol, group);
+      pools.set(protocol, byGroup.set(group, pool));
+      return pool;
+    },
+  };
+}
+
+function channelPlanOf(
+  channel: Channel,
+  model: Model,
+  timeouts: Timeouts,
+  { dialect, origin, basePath, access, secrets }: Account,
+): ChannelPlan {
+  return {
+    channel,
+    dialect,
+    upstreamModel: channel.upstreamModel ?? model.id,
+    timeouts: merged(timeouts, channel.timeouts),
+    origin,
+    basePath,
+    access,
+    secrets,
+  };
+}
+
+function longestOf({ totalMs }: Timeouts, { channels }: Model): number {
+  return Math.max(totalMs, ...channels.map(({ timeouts }) => timeouts?.totalMs ?? 0));
+}
+
+function merged(timeouts: Timeouts, overrides: Partial<Timeouts> | undefined): Timeouts {
+  return overrides === undefined ? timeouts : { ...timeouts, ...overrides };
+}
+
+function accountOf(channel: Channel, dialects: DialectTable): Account {
+  const dialect = dialects[channel.dialect];
+  const { origin, basePath } = splitBaseUrl(channel.baseUrl);
+  let last: { readonly secret: string; readonly access: Access } | undefined;
+  return {
+    dialect,
+    origin,
+    basePath,
+    access: (secret) => {
+      // Only the latest secret is cached, because a rotated secret is not used again.
+      if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };
+      return last.access;
+    },
+    secrets: () => secretsOf(channel, last?.secret ?? '').secrets,
+  };
+}
+
+function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string): Access {
+  const withAccept = (accept: string): HeaderMap => ({
+    'content-type': 'application/json',
+    accept,
+    'accept-encoding': 'identity',
+    'user-agent': 'tollgate',
+    ...lowerCased(channel.headers),
+    ...dialect?.credential(secret),
+  });
+  const documentHeaders = withAccept('application/json');
+  const eventHeaders = withAccept(dialect?.streams.contentType ?? 'text/event-stream');
+  return {
+    secret,
+    headers: { json: documentHeaders, json_array: documentHeaders, sse: eventHeaders },
+    redaction: {
+      ...secretsOf(channel, secret),
+      hideErrors: channel.hideErrors === true,
+      rejectsBeforeWork: channel.rejectsBeforeWork === true,
+    },
+  };
+}
+
+/** A shorter value of a header is no secret, and would be found in ordinary texts. */
+const minSecretChars = 8;
+
+/** The texts of an account that an upstream may echo and no caller may see. */
+function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): AccountSecrets {
+  const values = Object.values(headers).filter(({ length }) => length >= minSecretChars);
+  const { host, hostname } = new URL(baseUrl);
+  // Without a dot it may be a common word, such as the `vllm` of a container.
+  return { secrets: [secret, ...values], host: hostname.includes('.') ? hostname : host };
+}
+
+/** A host may write `X-Goog-Api-Key`; two spellings of one name would be sent as two headers. */
+function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}
+
+/** Splits a base URL, which was checked with the catalog, into `https://host:port` and `/v1`. */
+function splitBaseUrl(baseUrl: string): Pick<ChannelPlan, 'origin' | 'basePath'> {
+  const slash = baseUrl.indexOf('/', baseUrl.indexOf('://') + 3);
+  if (slash === -1) return { origin: baseUrl, basePath: '' };
+  return {
+    origin: baseUrl.slice(0, slash),
+    basePath: baseUrl.slice(slash).replace(/(?<!\/)\/+$/, ''),
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * Translates one call for channels of other dialects than its own. The request is parsed and read
+ * into the common form once, for any number of channels.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { rawValues } from '../../bytes/json/raw-values.ts';
+import { parseBodyExactly } from '../../bytes/json/scan/body.ts';
+import type { Call, OperationName } from '../../call.ts';
+import { maxTranslatedValues, tooComplex } from '../../canonical/complexity.ts';
+import { capabilitiesOf } from '../../dialects/capabilities.ts';
+import type { CallerExchange, ReplyHead, UpstreamTarget } from '../../dialects/codec.ts';
+import type { Dialect, DialectCodecs } from '../../dialects/dialect.ts';
+import type { EmbeddingCallerExchange } from '../../dialects/embedding-codec.ts';
+import type { ImageRequest } from '../../dialects/image-codec.ts';
+import { GatewayError } from '../../errors.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
+import type { ProtocolCodecs } from '../../protocols/protocol.ts';
+import type { Admitted } from '../call-record.ts';
+import { withKeptItems } from '../references/reference-edits.ts';
+import { estimatedPrompt } from '../settle/estimated-prompt.ts';
+import type { Prepared } from './prepared-call.ts';
+import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
+import { prepareTranslated, type Translation } from './translated.ts';
+import { prepareTranslatedEmbeddings } from './translated-embeddings.ts';
+import { prepareTranslatedImage } from './translated-image.ts';
+
+/** A channel for which a call is translated. */
+interface TranslatedChannel {
+  readonly channel: Channel;
+  readonly dialect: Dialect;
+  readonly upstreamModel: string;
+}
+
+/** Translates one call for any number of channels. */
+export interface CallTranslator {
+  /** @throws GatewayError as `PrepareForChannel` does */
+  prepare(target: TranslatedChannel, client: DialectCodecs): Prepared;
+  /** Parses and reads the body in separate turns of the event loop. */
+  readInTurns(): Promise<void>;
+}
+
+/** Makes the translator of a call. */
+export function callTranslator(admitted: Admitted, server: ProtocolCodecs): CallTranslator {
+  const readers = readersOf(admitted, server);
+  const { name } = admitted.call.operation;
+  return {
+    prepare: (target, client) =>
+      translators[name](translationInput(admitted, target, { client, server, readers })),
+    readInTurns: () => readInTurns(readers, name),
+  };
+}
+
+/** A call that is to be translated for a channel of another dialect. */
+interface TranslationInput {
+  readonly call: Call;
+  readonly dialect: Dialect;
+  readonly client: DialectCodecs;
+  readonly server: ProtocolCodecs;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  readonly strict: boolean;
+  readonly readers: RequestReaders;
+  readonly model: Model;
+  readonly maxEmbeddingPieces: number;
+}
+
+/** The request in the common form, read at the first use. */
+interface RequestReaders {
+  readonly parsed: () => JsonObject;
+  readonly content: () => CallerExchange;
+  readonly images: () => ImageRequest;
+  readonly embeddings: () => EmbeddingCallerExchange;
+}
+
+function readersOf(
+  { call, route: { protocol }, references, received }: Admitted,
+  server: ProtocolCodecs,
+): RequestReaders {
+  const parsed = memoized(() => {
+    const body = parsedBody(call);
+    return references === undefined ? body : withKeptItems(body, references);
+  });
+  return {
+    parsed,
+    content: memoized(() =>
+      codecOf(server.content).begin(parsed(), {
+        streamed: call.framing !== 'json',
+        session: protocol.sessionOf?.(call, received.request.headers),
+        rawJson: rawValues(call.tape),
+      }),
+    ),
+    images: memoized(() => codecOf(server.images)(parsed())),
+    embeddings: memoized(() => codecOf(server.embeddings).begin(parsed())),
+  };
+}
+
+/** The common form that each operation is read into. */
+const formOf: Readonly<Record<OperationName, 'content' | 'images' | 'embeddings'>> = {
+  content: 'content',
+  images: 'images',
+  embed: 'embeddings',
+  count_tokens: 'content',
+  compact: 'content',
+};
+
+async function readInTurns(readers: RequestReaders, operation: OperationName): Promise<void> {
+  for (const step of [readers.parsed, readers[formOf[operation]]]) {
+    await setImmediate();
+    // It throws again when the call is prepared.
+    if ('error' in resultOf<unknown>(step)) return;
+  }
+  await setImmediate();
+}
+
+function translationInput(
+  { call, model, hold, received }: Admitted,
+  { channel, dialect, upstreamModel }: TranslatedChannel,
+  codecs: Pick<TranslationInput, 'client' | 'server' | 'readers'>,
+): TranslationInput {
+  const { settings, responseContext } = received;
+  const target: UpstreamTarget = {
+    upstreamModel,
+    capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
+    maxOutputTokens: model.maxOutputTokens,
+    ids: settings.ids,
+  };
+  const head: ReplyHead = {
+    fallbackId: responseContext.requestId,
+    createdSeconds: Math.floor(settings.clock.now() / 1_000),
+    newId: settings.ids,
+    modelId: call.modelId,
+    wantsUsage: call.wantsUsage,
+    framing: call.framing,
+    keepsOutput: settings.responses.items !== undefined,
+    estimatedInputTokens: () => estimatedPrompt(call, model, hold),
+  };
+  const strict = model.strict === true;
+  const { maxEmbeddingPieces } = settings;
+  return { call, dialect, target, head, strict, model, maxEmbeddingPieces, ...codecs };
+}
+
+/** The translator of each operation. */
+const translators: Readonly<Record<OperationName, (input: TranslationInput) => Prepared>> = {
+  content: (input) => prepareTranslated(translationOf(input)),
+  images: ({ readers, dialect, client, target, head, strict }) =>
+    prepareTranslatedImage({
+      request: readers.images(),
+      dialect,
+      codec: codecOf(client.images),
+      target,
+      head,
+      strict,
+    }),
+  embed: ({ call, model, dialect, client, target, head, readers, maxEmbeddingPieces }) =>
+    prepareTranslatedEmbeddings({
+      call,
+      model,
+      caller: readers.embeddings(),
+      dialect,
+      codec: codecOf(client.embeddings),
+      target,
+      head,
+      maxPieces: maxEmbeddingPieces,
+    }),
+  count_tokens: (input) => {
+    const { tokenCounter } = input.client;
+    const translation = translationOf(input);
+    const codec = codecOf(input.server.countTokens);
+    return tokenCounter === undefined
+      ? estimatedCount(translation, codec)
+      : prepareUpstreamCount(translation, tokenCounter, codec);
+  },
+  compact: () => {
+    throw new GatewayError(
+      'not_portable',
+      "This model can't compact conversations, because its provider has no Responses API. " +
+        'Use a model whose provider has one.',
+    );
+  },
+};
+
+function translationOf(input: TranslationInput): Translation {
+  const { call, dialect, client, target, head, strict } = input;
+  const caller = input.readers.content();
+  const hidesReasoning = caller.request.reasoning?.includeThoughts !== true;
+  return {
+    call,
+    caller,
+    dialect,
+    client,
+    target,
+    head: { ...head, hidesReasoning, needsReasoningBack: target.capabilities.reasoningHistory },
+    strict,
+  };
+}
+
+/** Returns the codec, which exists for every channel in a pool of the protocol. */
+function codecOf<T>(codec: T | undefined): T {
+  if (codec !== undefined) return codec;
+  throw new GatewayError('not_implemented', "This call can't be translated for this provider.");
+}
+
+/**
+ * Caches what `make` returns or throws at its first call, so that a refused body is not parsed
+ * again.
+ */
+function memoized<T>(make: () => T): () => T {
+  let made: { readonly value: T } | { readonly error: unknown } | undefined;
+  return () => {
+    made ??= resultOf(make);
+    if ('error' in made) throw made.error;
+    return made.value;
+  };
+}
+
+function resultOf<T>(make: () => T): { readonly value: T } | { readonly error: unknown } {
+  try {
+    return { value: make() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/**
+ * @throws GatewayError `too_complex`, or `invalid_request` for faults that the scan leaves to the
+ *   parser
+ */
+function parsedBody({ body, isTooComplex }: Call): JsonObject {
+  if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
+  const parsed = parseBodyExactly(body);
+  return isJsonObject(parsed) ? parsed : {};
+}

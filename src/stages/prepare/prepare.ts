@@ -1,0 +1,201 @@
+/**
+ * Prepares a call for a channel: relays it if the upstream speaks the caller's dialect, else
+ * translates it.
+ */
+import type { Call, GuardedUse } from '../../call.ts';
+import type { Dialect } from '../../dialects/dialect.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import { isRelayed, type Protocol, type RelayRules } from '../../protocols/protocol.ts';
+import type { Admitted } from '../call-record.ts';
+import { leftOutTools } from '../models/check-members.ts';
+import { withoutTools } from '../models/optional-tools.ts';
+import { relayEdits } from '../references/reference-edits.ts';
+import type { ResolvedReferences } from '../references/resolved-references.ts';
+import type { CallTranslator } from './call-translator.ts';
+import { withCountedImages } from './counted-images.ts';
+import { droppedNote } from './notes.ts';
+import type { Prepared, PreparedCall, PreparedRequest } from './prepared-call.ts';
+import { type MoreEdits, prepareRelayed, type RelayInput } from './relayed.ts';
+import { withRepair } from './repaired.ts';
+import type { LoadedTranslation, Translations } from './translations.ts';
+
+/**
+ * Prepares the call for a channel. The body is parsed at most once, and only if a channel needs it
+ * translated.
+ *
+ * @throws GatewayError `not_portable`, `too_complex`, or `invalid_request` for a request that this
+ *   channel can't serve
+ */
+export type PrepareForChannel = (
+  channel: Channel,
+  dialect: Dialect,
+  upstreamModel: string,
+  /** The account, if the call refers to something that only one account may have. */
+  account?: string,
+) => Prepared;
+
+/** Prepares one call for any number of channels. */
+export interface Preparer {
+  readonly prepare: PrepareForChannel;
+  /**
+   * What has to happen before the call is translated for this channel; undefined if nothing has to.
+   * It loads what translations need, and parses and reads a large body in separate turns of the
+   * event loop, because each takes a tenth of a second at 10 MB. Faults of the body are left to
+   * `prepare`. May be called again until it returns undefined.
+   */
+  readonly readAhead: (
+    channel: Channel,
+    dialect: Dialect,
+    upstreamModel: string,
+  ) => Promise<void> | undefined;
+}
+
+/** A body whose text is longer than this is parsed, read and written in separate turns. */
+const maxBytesInOneTurn = 256 * 1024;
+
+/** What all calls of a gateway share. */
+interface ForAllCalls {
+  readonly translations: Pick<Translations, 'load' | 'loaded'>;
+  /** Reports, once for each channel, that it answers in another format than requested. */
+  readonly reportRepair: (channelId: string) => void;
+}
+
+/** Makes the preparer of a call. */
+export function preparer(
+  admitted: Admitted,
+  { translations, reportRepair }: ForAllCalls,
+): Preparer {
+  const { call, model, route, references } = admitted;
+  const { requestId } = admitted.received.responseContext;
+  const { protocol } = route;
+  const { relay, imageCounter } = protocol;
+  const leftOut =
+    protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
+  const own = relay.forward ?? relay.cuts ?? relay.repair;
+  const isPlain = (references ?? leftOut ?? own) === undefined;
+  // Made when needed: most calls are relayed.
+  let translator: CallTranslator | undefined;
+  const translatorOf = ({ translatorOf: make, server }: LoadedTranslation): CallTranslator => {
+    translator ??= make(admitted, server);
+    return translator;
+  };
+  const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
+    if (isRelayed(protocol, dialect, channel, upstreamModel)) {
+      const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
+      return isPlain
+        ? prepareRelayed(input)
+        : prepareEdited(input, admitted, { leftOut, account, reportRepair });
+    }
+    const loaded = translations.loaded(protocol, dialect);
+    return translatorOf(loaded).prepare({ channel, dialect, upstreamModel }, loaded.client);
+  };
+  const readAhead: Preparer['readAhead'] = (channel, dialect, upstreamModel) => {
+    if (isRelayed(protocol, dialect, channel, upstreamModel)) return undefined;
+    const loading = translations.load(protocol, dialect);
+    if (loading !== undefined) return loading;
+    if (translator !== undefined || textBytes <= maxBytesInOneTurn) return undefined;
+    return translatorOf(translations.loaded(protocol, dialect)).readInTurns();
+  };
+  const textBytes = call.body.text.length + (references?.keptBytes ?? 0);
+  const isPricedPerImage = !call.operation.isFree && model.price.per === 'image';
+  return {
+    prepare:
+      imageCounter !== undefined && isPricedPerImage
+        ? countingImages(prepare, imageCounter, call)
+        : prepare,
+    readAhead,
+  };
+}
+
+function countingImages(
+  prepare: PrepareForChannel,
+  imageCounter: NonNullable<Protocol['imageCounter']>,
+  call: Call,
+): PrepareForChannel {
+  return (channel, dialect, upstreamModel) => {
+    const prepared = prepare(channel, dialect, upstreamModel);
+    return 'kind' in prepared || prepared.series !== undefined
+      ? prepared
+      : withCountedImages(prepared, () => imageCounter(call.framing));
+  };
+}
+
+/** What an edited relay depends on, besides its call and channel. */
+interface EditInput {
+  readonly leftOut: readonly GuardedUse[] | undefined;
+  readonly account: string;
+  readonly reportRepair: ForAllCalls['reportRepair'];
+}
+
+/** Prepares a call that is relayed with edits, or with more than its body. */
+function prepareEdited(
+  input: RelayInput,
+  admitted: Admitted,
+  { leftOut, account, reportRepair }: EditInput,
+): PreparedCall {
+  const { call, channel, rules } = input;
+  const { references } = admitted;
+  const relayed = prepareRelayed(input, moreEdits(admitted, leftOut, { channel, account }));
+  const prepared =
+    rules.repair === undefined
+      ? relayed
+      : withRepair(relayed, rules.repair, { call, channel, report: reportRepair });
+  return references === undefined ? prepared : noticingUnreadable(prepared, references, rules);
+}
+
+/**
+ * What is sent besides the body, and the edits that the references of a call, the tools that it can
+ * do without, and reasoning of other providers make necessary.
+ */
+function moreEdits(
+  { call, model, references, route, received }: Admitted,
+  leftOut: readonly GuardedUse[] | undefined,
+  { channel, account }: { readonly channel: Channel; readonly account: string },
+): MoreEdits {
+  const { relay } = route.protocol;
+  const forwarded = relay.forward?.(received.request, channel, model);
+  const cut = relay.cuts?.(call);
+  const changes = [
+    ...(references === undefined ? [] : [relayEdits(call, references, account)]),
+    ...(leftOut === undefined ? [] : [withoutTools(call, leftOut)]),
+  ];
+  const changed = changes.flatMap((one) => one.changed);
+  // Clients send these on their own, so a strict model drops them too: the upstream can't read
+  // them, or the operator does not allow them.
+  const unasked = [...(cut?.changed ?? []), ...(forwarded?.dropped ?? [])];
+  return {
+    extra: changes.flatMap(({ edits }) => edits),
+    cuts: cut?.spans ?? [],
+    forwarded,
+    countedBytes: references?.keptBytes ?? 0,
+    notes: droppedNote([...changed, ...unasked], model.strict === true, new Set(unasked)),
+  };
+}
+
+/** Detects that the upstream can't read encrypted content of unknown origin. */
+function noticingUnreadable(
+  prepared: PreparedRequest,
+  references: ResolvedReferences,
+  { refusesSealed }: RelayRules,
+): PreparedRequest {
+  if (refusesSealed === undefined || !hasRemovableUnknown(references)) return prepared;
+  return {
+    ...prepared,
+    replyToRefusal: (refusal) => {
+      if (refusesSealed(refusal)) {
+        references.leavesOutUnknown = true;
+        references.mustResend = true;
+      }
+      return prepared.replyToRefusal(refusal);
+    },
+  };
+}
+
+function hasRemovableUnknown({ sealed, leavesOutUnknown }: ResolvedReferences): boolean {
+  const unknown = sealed.filter(({ account }) => account === undefined);
+  return (
+    !leavesOutUnknown &&
+    unknown.length > 0 &&
+    unknown.every(({ reference }) => reference.isRemovable)
+  );
+}

@@ -1,0 +1,198 @@
+/**
+ * A call prepared for one channel, whether relayed or translated: what is sent upstream, and how
+ * the upstream's reply is turned into the caller's.
+ */
+
+import { parseBounded } from '../../bounded-json.ts';
+import type { ReplyPieces } from '../../bytes/body/paced-reply.ts';
+import { asBuffer, startsLikeJson } from '../../bytes/decode.ts';
+import type { Framing, PromptSize } from '../../call.ts';
+import type { Dialect } from '../../dialects/dialect.ts';
+import { documentTokens } from '../../dialects/taps/document-tokens.ts';
+import type { FailureReport, ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
+import type { HeaderMap } from '../../http.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Usage } from '../../money.ts';
+
+/** Either a prepared call to send, or a reply that needs no upstream. */
+export type Prepared = PreparedCall | WholeReply;
+
+/** A call prepared for one channel: one request, or a series that makes one reply. */
+export type PreparedCall = PreparedRequest | PreparedSeries;
+
+interface PreparedBase {
+  /** The dialect that reads the upstream's error responses. */
+  readonly dialect: Pick<Dialect, 'readFailure'>;
+  /** Path and query below the channel's base URL. */
+  readonly path: string;
+  /** Headers of the caller to send; they replace those of the channel. Mostly undefined. */
+  readonly headers?: HeaderMap | undefined;
+  /** The framing that was requested from the upstream. */
+  readonly framing: Framing;
+  /** The body, in pieces. */
+  readonly body: readonly Uint8Array[];
+  /** The size of the body; undefined if it can't be larger than what the caller's hold covers. */
+  readonly prompt: PromptSize | undefined;
+  /** Headers with notes for the caller. */
+  readonly notes: HeaderMap;
+  /**
+   * The reply to an upstream's refusal that callers of this dialect expect as a reply: Google's
+   * callers expect a blocked prompt as one.
+   */
+  replyToRefusal(refusal: FailureReport): WholeReply | undefined;
+  readonly callerParam?: CallerParam | undefined;
+}
+
+/**
+ * The caller's name of a member of the sent body, which the upstream names in an error; undefined
+ * if the caller's body has no such member. Without this function errors name no member: a path such
+ * as `messages[3].content` would mean nothing, or something else, in the caller's API.
+ */
+export type CallerParam = (param: string) => string | undefined;
+
+/** A call that is one request. */
+export interface PreparedRequest extends PreparedBase {
+  readonly series?: undefined;
+  /** The prefix of a streamed reply's content type. */
+  readonly streamContentType: string;
+  /** A document of at most this many bytes is buffered and judged whole. */
+  readonly maxBufferedBytes: number;
+  /** True if the tap can read a document where a stream was requested. */
+  readonly canTapDocument: boolean;
+  /**
+   * Makes a tap for a streamed reply, or for a document too large to buffer. If undefined, such
+   * replies are refused.
+   */
+  readonly tap: (() => StreamTap) | undefined;
+  /** The tap works on each byte, so that the reply is read in several turns of the event loop. */
+  readonly isComputed?: true;
+  /** Judges a whole document. */
+  judge(bytes: Uint8Array): Judgement;
+}
+
+/**
+ * A call that may take several requests, which are sent one after the other through one channel.
+ * `body` is that of the first. No reply is used before all of them have arrived.
+ */
+export interface PreparedSeries extends PreparedBase {
+  /** Starts the series. */
+  readonly series: () => RequestSeries;
+}
+
+/** The requests of one call, and what their replies add up to. */
+export interface RequestSeries {
+  /** The call takes more than one request. */
+  readonly isSplit: boolean;
+  /** Starts to read a reply to the current request, which may be sent again if its reply fails. */
+  read(): SeriesReader;
+  /** The body of the next request; undefined if the current one is the last. */
+  next(): readonly Uint8Array[] | undefined;
+  /** What the requests so far have used; undefined until the first has a reply. */
+  used(): Usage | undefined;
+  /** The same, with an estimate for the request that was sent last if it has no reply. */
+  sent(): Usage;
+  /** The reply of the call, once all requests have one. */
+  reply(): WholeReply | MadeReply;
+}
+
+/** Reads the reply to one request. */
+export interface SeriesReader {
+  /** @throws UpstreamError if the reply is too large */
+  write(chunk: Uint8Array): void;
+  /** Returns what is wrong with the reply; undefined if nothing is. */
+  end(): FailedReply | BadReply | undefined;
+}
+
+/** The judgement of a buffered reply. */
+export type Judgement = WholeReply | FailedReply | BadReply;
+
+/** A whole, checked reply as the caller gets it. */
+export interface WholeReply {
+  readonly kind: 'whole';
+  readonly bytes: Uint8Array;
+  readonly usage: Usage | undefined;
+  /** Tokens counted in the content, if they can't be counted in `bytes` and are needed. */
+  readonly countedTokens?: number | undefined;
+  /**
+   * For a refusal that the caller gets as a reply: `not_run`, or `failed` if an earlier attempt may
+   * have run.
+   */
+  readonly ending?: 'not_run' | 'failed';
+  /** Replaces the notes of the prepared call, if the reply adds more. */
+  readonly notes?: HeaderMap;
+  /** A remark for the usage record of a reply that is complete nevertheless. */
+  readonly reason?: FailureReason | undefined;
+  /** What later requests may refer to; undefined in APIs whose requests refer to nothing. */
+  readonly referable?: ReferableReply | undefined;
+}
+
+/** A whole, checked reply that is too large to be made before it is sent. */
+export interface MadeReply {
+  readonly kind: 'made';
+  /** Makes the pieces; each call starts again with the first one. */
+  pieces(): ReplyPieces;
+  readonly usage: Usage;
+  readonly notes: HeaderMap;
+}
+
+/** An error response, or an error in the body of a 200 response. */
+export interface FailedReply {
+  readonly kind: 'failure';
+  readonly report: FailureReport;
+}
+
+/** A 2xx response that is no valid reply. It may have cost something, so the usage is kept. */
+export interface BadReply {
+  readonly kind: 'bad';
+  readonly reason: FailureReason;
+  readonly countedTokens?: number | undefined;
+  readonly usage?: Usage | undefined;
+  /** The reply says that the call still runs. */
+  readonly stillRuns?: true;
+  /** It ended before it had any content, as does the page of another server. */
+  readonly endedBeforeContent?: true;
+}
+
+/** A relayed reply of at most this size is buffered and sent in one write. */
+export const maxBufferedRelayBytes: number = 64 * 1024;
+
+/** A document that must be whole to be translated may have at most this size. */
+export const maxBufferedTranslationBytes: number = 32 * 1024 * 1024;
+
+/**
+ * Parses a buffered reply, or says what is wrong with it.
+ *
+ * @param parse `parseBoundedExactly` if numbers of the document are passed on to the caller
+ */
+export function documentIn(
+  bytes: Uint8Array,
+  { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
+  parse: (text: string) => JsonValue | undefined = parseBounded,
+): { readonly kind: 'document'; readonly reply: JsonValue } | FailedReply | BadReply {
+  const reply = parse(asBuffer(bytes).toString('utf8'));
+  if (reply === undefined) return unreadableReply(bytes);
+  const report = inBandFailure(reply);
+  return report === undefined ? { kind: 'document', reply } : { kind: 'failure', report };
+}
+
+/** The judgement of bytes that are not valid JSON: a truncated document, or no document. */
+export function unreadableReply(bytes: Uint8Array): BadReply {
+  if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', countedTokens: 0 };
+  const countedTokens = documentTokens(bytes);
+  if (startsLikeJson(bytes)) return { kind: 'bad', reason: 'upstream_truncated', countedTokens };
+  const page: BadReply = { kind: 'bad', reason: 'upstream_protocol_error', countedTokens };
+  return countedTokens === 0 ? { ...page, endedBeforeContent: true } : page;
+}
+
+/**
+ * The failure of a reply without content so far. Output that was billed is charged by the tap's
+ * usage. Any other failure costs nothing, even if usage came before it: Anthropic states some at
+ * the start of every message.
+ */
+export function tapFailure(tap: StreamTap): FailedReply | BadReply | undefined {
+  const report = tap.failure();
+  if (report === undefined) return undefined;
+  if (report.isBilled !== true) return { kind: 'failure', report };
+  return { kind: 'bad', reason: report.reason ?? 'upstream_failed', usage: tap.usage() };
+}

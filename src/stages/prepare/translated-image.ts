@@ -1,0 +1,66 @@
+/**
+ * Translates an image call for an upstream of another dialect. The Base64 data is copied from one
+ * document to the other as it streams, and never buffered whole.
+ */
+import { concatBytes } from '../../bytes/sse.ts';
+import { operations } from '../../call.ts';
+import type { ReplyHead, UpstreamTarget } from '../../dialects/codec.ts';
+import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
+import type { ImageClientCodec, ImageExchange, ImageRequest } from '../../dialects/image-codec.ts';
+import { droppedNote } from './notes.ts';
+import {
+  type Judgement,
+  maxBufferedRelayBytes,
+  type PreparedRequest,
+  tapFailure,
+  unreadableReply,
+} from './prepared-call.ts';
+
+/** An image call to be translated between two dialects. */
+export interface ImageTranslation {
+  readonly request: ImageRequest;
+  readonly dialect: Dialect;
+  readonly codec: ImageClientCodec;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  readonly strict: boolean;
+}
+
+/**
+ * Prepares an image call to be translated.
+ *
+ * @throws GatewayError `not_portable` that names what this upstream does not support
+ */
+export function prepareTranslatedImage(translation: ImageTranslation): PreparedRequest {
+  const { request, dialect, codec, target, head, strict } = translation;
+  const exchange = codec.begin(request, target);
+  const body = Buffer.from(exchange.body);
+  return {
+    dialect,
+    streamContentType: dialect.streams.contentType,
+    path: upstreamPath(
+      dialect,
+      { operation: operations.images, framing: 'json' },
+      target.upstreamModel,
+    ),
+    framing: 'json',
+    body: [body],
+    prompt: { textBytes: body.length, sealedBytes: 0, messages: 0, media: [] },
+    notes: droppedNote(exchange.dropped, strict),
+    maxBufferedBytes: maxBufferedRelayBytes,
+    canTapDocument: false,
+    tap: () => exchange.tap(head),
+    judge: (bytes) => judge(bytes, exchange, head),
+    replyToRefusal: () => undefined,
+  };
+}
+
+/** A small reply goes through the same tap, in one piece. */
+function judge(bytes: Uint8Array, exchange: ImageExchange, head: ReplyHead): Judgement {
+  const tap = exchange.tap(head);
+  const pieces = [tap.write(bytes), tap.end()];
+  const failed = tapFailure(tap);
+  if (failed !== undefined) return failed;
+  if (!tap.complete()) return unreadableReply(bytes);
+  return { kind: 'whole', bytes: concatBytes(pieces), usage: tap.usage() };
+}

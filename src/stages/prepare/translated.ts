@@ -1,0 +1,152 @@
+/**
+ * Translates a call for an upstream of another dialect. The request is read into the common form
+ * once and written for the channel; the reply is written back in the caller's dialect.
+ */
+import { parseBoundedExactly } from '../../bounded-json.ts';
+import { bodyFromChunks } from '../../bytes/body/elide.ts';
+import { scanBody } from '../../bytes/json/scan/body.ts';
+import type { Call, PromptSize } from '../../call.ts';
+import { type ContentEvent, usageOfWholeReply } from '../../canonical/reply.ts';
+import type {
+  CallerExchange,
+  ContentExchange,
+  ReplyHead,
+  UpstreamTarget,
+} from '../../dialects/codec.ts';
+import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
+import { isFilterCode } from '../../dialects/failure-meaning.ts';
+import { checkReplyLists } from '../../dialects/reply-lists.ts';
+import { replyTokens } from '../../dialects/taps/document-tokens.ts';
+import { countTokensIn } from '../../dialects/taps/event-count.ts';
+import type { StreamTap } from '../../dialects/taps/tap.ts';
+import { translateTap } from '../../dialects/taps/translate-tap.ts';
+import { isGatewayError } from '../../errors.ts';
+import { noUsage, type Usage } from '../../money.ts';
+import { droppedNote, estimatedNote } from './notes.ts';
+import {
+  documentIn,
+  type Judgement,
+  maxBufferedTranslationBytes,
+  type PreparedRequest,
+  type WholeReply,
+} from './prepared-call.ts';
+
+/** A call to be translated between two dialects. */
+export interface Translation {
+  readonly call: Call;
+  /** The caller's request, and the writers of its reply. */
+  readonly caller: CallerExchange;
+  readonly dialect: Dialect;
+  readonly client: DialectCodecs;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  /** The model's `strict`: refuse members that would otherwise be dropped and noted. */
+  readonly strict: boolean;
+}
+
+/**
+ * Prepares a call to be translated.
+ *
+ * @throws GatewayError `not_portable` that names what this upstream does not support
+ */
+export function prepareTranslated(translation: Translation): PreparedRequest {
+  const { call, caller, dialect, client, target, head, strict } = translation;
+  const exchange = client.content.begin(caller.request, target);
+  const notes = droppedNote(exchange.dropped, strict, caller.unasked);
+  // Only Gemini's callers know a streamed JSON array. Every upstream streams events.
+  const framing = call.framing === 'json' ? 'json' : 'sse';
+  const body = Buffer.from(exchange.body);
+  return {
+    dialect,
+    streamContentType: dialect.streams.contentType,
+    path: upstreamPath(dialect, { operation: call.operation, framing }, target.upstreamModel),
+    framing,
+    body: [body],
+    prompt: promptSizeOf(body, translation),
+    notes,
+    maxBufferedBytes: maxBufferedTranslationBytes,
+    canTapDocument: framing === 'sse',
+    tap: framing === 'json' ? undefined : () => tapOf(exchange, translation),
+    judge: (bytes) => judge(bytes, exchange, translation),
+    replyToRefusal: ({ code }) =>
+      isFilterCode(code) ? blockedPromptReply(caller, head) : undefined,
+    callerParam: exchange.callerParam,
+  };
+}
+
+/** Measures the translated body, whose names, escapes and schemas may be longer. */
+function promptSizeOf(body: Buffer, { call, client }: Translation): PromptSize {
+  const { media, sealedBytes, messages } = call.demand.prompt;
+  // Without media and sealed parts every byte counts as text.
+  if (media.length === 0 && sealedBytes === 0) {
+    return { textBytes: body.length, sealedBytes: 0, messages, media };
+  }
+  try {
+    return client.measure(scanBody(bodyFromChunks([body], body.length)));
+  } catch (error) {
+    // Arguments that a model wrote may have a name twice. Then all of the body counts as text.
+    if (isGatewayError(error)) return { textBytes: body.length, sealedBytes: 0, messages, media };
+    throw error;
+  }
+}
+
+function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {
+  return translateTap({
+    upstream: dialect,
+    reader: exchange.readStream({ holdsCalls: caller.takesCallsTogether === true }),
+    writer: caller.writeStream(head),
+    readReply: exchange.readReply,
+  });
+}
+
+function judge(
+  bytes: Uint8Array,
+  exchange: ContentExchange,
+  { caller, dialect, head }: Translation,
+): Judgement {
+  const found = documentIn(bytes, dialect, parseBoundedExactly);
+  if (found.kind !== 'document') return found;
+  checkReplyLists(found.reply, bytes.length);
+  const events = exchange.readReply(found.reply);
+  // Members that the translation does not carry were generated too.
+  const counted = (): number => Math.max(countTokensIn(events), replyTokens(found.reply));
+  const usage = usageIn(events, counted);
+  const unusable = events.find((event) => event.type === 'unusable');
+  if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
+  const { text, dropped, estimated, isUnusable, output } = caller.writeReply(events, head);
+  if (isUnusable === true) return { kind: 'bad', reason: 'upstream_unusable_output', usage };
+  // A strict model can't refuse what is dropped from a reply: it was made and billed.
+  const leftOut = [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)];
+  const notes = {
+    ...droppedNote(leftOut, false),
+    ...(estimated === undefined ? {} : estimatedNote(estimated)),
+  };
+  return {
+    kind: 'whole',
+    bytes: Buffer.from(text),
+    usage,
+    // Counting walks the whole reply, so it is done only if the upstream states no output.
+    countedTokens: usage?.outputTokens ? undefined : counted(),
+    notes,
+    referable: output,
+  };
+}
+
+function usageIn(events: readonly ContentEvent[], counted: () => number): Usage | undefined {
+  const last = events.findLast((event) => event.type === 'usage');
+  if (last !== undefined) return usageOfWholeReply(last.usage, counted);
+  // A blocked prompt without reported usage has used nothing.
+  return events.some(({ type }) => type === 'blocked') ? noUsage : undefined;
+}
+
+/** A prompt that the provider's content filter blocked is a reply to callers, not an error. */
+function blockedPromptReply(caller: CallerExchange, head: ReplyHead): WholeReply {
+  const message = 'The prompt was blocked by the content filter of the model’s provider.';
+  const events: readonly ContentEvent[] = [{ type: 'blocked', reason: 'SAFETY', message }];
+  const writer = caller.writeStream(head);
+  const text =
+    head.framing === 'json'
+      ? caller.writeReply(events, head).text
+      : writer.write(events) + writer.end();
+  return { kind: 'whole', bytes: Buffer.from(text), usage: undefined, ending: 'not_run' };
+}

@@ -1,0 +1,36 @@
+/** Takes a call from the rate limits of its key and of its group, before its body is read. */
+import type { Settings } from '../../options.ts';
+import type { Model } from '../../ports/catalog.ts';
+import type { ApiKey } from '../../ports/key-store.ts';
+import type { KeyRateLimits } from '../../ports/rates.ts';
+import type { Caller } from '../../protocols/protocol.ts';
+import type { Authenticated } from '../call-record.ts';
+import { limitsOfCalls } from './applied-limits.ts';
+import { takeLimits } from './rate-levels.ts';
+import { rateRefusal } from './rate-refusal.ts';
+
+/** The rate limits of a key; undefined if it has none. */
+export function ratesOf(
+  { rates }: ApiKey,
+  { defaultRates }: Settings,
+): readonly KeyRateLimits[] | undefined {
+  return rates ?? defaultRates;
+}
+
+/** True if limits may apply once the model is known: a fallback may have limits of its own. */
+export function mayBeLimited(
+  key: ApiKey,
+  { rates, fallbacks }: Model,
+  { defaultRates }: Settings,
+): boolean {
+  return (key.rates ?? defaultRates ?? rates ?? fallbacks) !== undefined;
+}
+
+/** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */
+export async function limit({ key, received }: Authenticated, caller: Caller): Promise<void> {
+  const rates = ratesOf(key, received.settings);
+  const limits = rates === undefined ? [] : limitsOfCalls(key, rates);
+  if (limits.length === 0) return;
+  const decision = await takeLimits(limits, received, caller);
+  if (!decision.granted) throw rateRefusal(limits[decision.refused], decision.retryAfterMs);
+}

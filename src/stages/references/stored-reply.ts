@@ -1,0 +1,282 @@
+/**
+ * Reads and deletes replies that a provider has stored, for the key that got them: asks the account
+ * that has the reply. Nothing is held or charged.
+ */
+import { parseBounded } from '../../bounded-json.ts';
+import { concatBytes } from '../../bytes/sse.ts';
+import { operations } from '../../call.ts';
+import { GatewayError, isUpstreamError } from '../../errors.ts';
+import type { GatewayResponse } from '../../http.ts';
+import { isJsonObject, items, type JsonValue } from '../../json.ts';
+import type { Model } from '../../ports/catalog.ts';
+import type { IndexEntry } from '../../ports/response-index.ts';
+import { isRelayed, type StoredReplyRoute } from '../../protocols/protocol.ts';
+import { readHead } from '../../upstream/body/head.ts';
+import { beginningCall } from '../begin.ts';
+import type { Authenticated } from '../call-record.ts';
+import type { ModelLookup } from '../models/model-errors.ts';
+import type { ChannelPlan, ModelPlans } from '../models/model-plan.ts';
+import { areEntries, areItems, isAnything } from '../ports/port-answers.ts';
+import { limit } from '../rates/limit.ts';
+import { jsonReply, paced, wholeReply } from '../respond.ts';
+import { type RunningCall, type RunningCalls, sendWhole } from '../running.ts';
+import { askCredential, secretIn, servingAccount } from '../upstream/credential.ts';
+import { errorText, failedTransport, refusedByUpstream } from '../upstream/failure.ts';
+import { noChannel } from '../upstream/no-channel.ts';
+import { readErrorBody } from '../upstream/open-response.ts';
+import { type OpenedResponse, sendUpstream } from '../upstream/send-upstream.ts';
+import type { Upstreams } from '../upstream/try-channel.ts';
+import { idSyntax, onlyItemsKept, storedReplyNotFound } from './reference-errors.ts';
+import { responseOwnerOf } from './references.ts';
+import { reportRead } from './stored-reply-event.ts';
+
+/** What these requests need of a gateway. */
+export interface StoredReplyDeps extends ModelLookup {
+  readonly intake: { readonly calls: RunningCalls };
+  readonly plans: ModelPlans;
+  readonly upstreams: Upstreams;
+}
+
+/** A request for a stored reply, as it runs. */
+interface StoredReplyRequest extends Authenticated {
+  readonly route: StoredReplyRoute;
+  readonly running: RunningCall;
+}
+
+/** A stored reply is read as a whole, up to this size. */
+const maxReplyBytes = 32 * 1024 * 1024;
+
+/**
+ * Answers a request for a stored reply.
+ *
+ * @throws GatewayError `response_not_found` for what is unknown or another key's, `invalid_request`
+ *   for a query that asks for what is not served, the provider's own refusal, and those of every
+ *   call before it is sent
+ */
+export async function storedReply(
+  authenticated: Authenticated,
+  route: StoredReplyRoute,
+  deps: StoredReplyDeps,
+): Promise<GatewayResponse> {
+  const { received } = authenticated;
+  const running = deps.intake.calls.begin(beginningCall(authenticated, route.protocol));
+  try {
+    received.request.onClose(running.caller.markDisconnected);
+    await limit(authenticated, route.caller);
+    const request = { ...authenticated, route, running };
+    if (!idSyntax.test(route.id)) throw storedReplyNotFound(route.id);
+    const isDelete = received.request.method === 'DELETE';
+    if (!isDelete) {
+      route.replies.checkQuery(new URLSearchParams(received.request.search), route.part);
+    }
+    if (route.replies.isOwn(route.id)) {
+      if (!isDelete) throw onlyItemsKept(route.id);
+      return await forgetItems(request);
+    }
+    const bytes = await askProvider(request, await entryOf(request), deps);
+    if (isDelete) await forgetReply(request);
+    const response = wholeReply(received.responseContext, bytes, 'json', {});
+    return paced(response, (pieces) => sendWhole(running, pieces));
+  } finally {
+    running.done();
+  }
+}
+
+async function entryOf({ key, route, received }: StoredReplyRequest): Promise<IndexEntry> {
+  const { index } = received.settings.responses;
+  const owner = responseOwnerOf(key);
+  const [entry] = await received.ports.ask('response_index', 'find', areEntries(1), (options) =>
+    index.find(owner, [route.id], options),
+  );
+  if (!entry || entry.owner !== owner || entry.kind !== 'response') {
+    throw storedReplyNotFound(route.id);
+  }
+  return entry;
+}
+
+/** Deletes the items of a translated reply. */
+async function forgetItems(request: StoredReplyRequest): Promise<GatewayResponse> {
+  const { key, route, received } = request;
+  const { items: store } = received.settings.responses;
+  const owner = responseOwnerOf(key);
+  if (store === undefined) throw storedReplyNotFound(route.id);
+  const [list] = await received.ports.ask('items', 'get', areItems(1), (options) =>
+    store.get(owner, [route.id], options),
+  );
+  if (!list) throw storedReplyNotFound(route.id);
+  const ids = items(parseBounded(Buffer.from(list).toString('utf8'))).filter(isText);
+  await received.ports.ask('items', 'forget', isAnything, (options) =>
+    store.forget(owner, [route.id, ...ids], options),
+  );
+  return jsonReply(received.responseContext, route.replies.deleted(route.id));
+}
+
+function isText(value: JsonValue): value is string {
+  return typeof value === 'string';
+}
+
+/** The provider has deleted the reply. The index forgets it at the latest when it expires. */
+async function forgetReply({ key, route, received }: StoredReplyRequest): Promise<void> {
+  const { index } = received.settings.responses;
+  try {
+    await received.ports.ask('response_index', 'forget', isAnything, (options) =>
+      index.forget(responseOwnerOf(key), [route.id], options),
+    );
+  } catch {
+    // `ports.ask` has reported it. A later request gets the provider's own 404.
+  }
+}
+
+/** The body of the provider's reply. */
+async function askProvider(
+  request: StoredReplyRequest,
+  entry: IndexEntry,
+  deps: StoredReplyDeps,
+): Promise<Uint8Array> {
+  const { route, received } = request;
+  const { ports, settings } = received;
+  const model = await ports.ask('catalog', 'find', deps.records.isModelOrMissing, () =>
+    settings.catalog.find(entry.modelId),
+  );
+  if (!model) throw storedReplyNotFound(route.id);
+  received.progress.modelId = model.id;
+  const plan = deps.plans.of(model, settings);
+  const channels = model.channels.map(plan.channel).filter((one) => isUsable(one, route));
+  for (const channelPlan of channels) {
+    const secret = await secretFor(channelPlan, request, { model, entry }, deps.upstreams);
+    if (secret === undefined) continue;
+    const read = (): Promise<Uint8Array> => send(channelPlan, secret, request, { model, deps });
+    if (received.request.method === 'DELETE' || route.part !== undefined) return await read();
+    return await reportRead(request, { model, channel: channelPlan.channel }, read);
+  }
+  const choice = { kind: 'none', reason: 'other_account' } as const;
+  throw noChannel({ model, received }, choice, deps.upstreams.emit).error;
+}
+
+function isUsable(
+  { channel, dialect, upstreamModel }: ChannelPlan,
+  route: StoredReplyRoute,
+): boolean {
+  return dialect !== undefined && isRelayed(route.protocol, dialect, channel, upstreamModel);
+}
+
+/** The secret of the channel, if it is one of the account that has the reply, and may be used. */
+async function secretFor(
+  { channel, timeouts, upstreamModel }: ChannelPlan,
+  { key, running, received }: StoredReplyRequest,
+  { model, entry }: { readonly model: Model; readonly entry: IndexEntry },
+  { health, perKeyCredentials }: Upstreams,
+): Promise<string | undefined> {
+  const isOff = (): boolean => {
+    const kind = { isBoughtOnce: false, hasTried: false };
+    const found = health.availability(channel, upstreamModel, kind, undefined);
+    return found.kind === 'unavailable' && found.reason === 'switched_off';
+  };
+  if (isOff()) return undefined;
+  const { credential } = channel;
+  if (typeof credential === 'string') {
+    return servingAccount(channel, undefined) === entry.account ? credential : undefined;
+  }
+  const asking = { key, model, running, received };
+  const { connectMs } = timeouts;
+  const answer = await askCredential(channel, credential, connectMs, asking, perKeyCredentials);
+  if (answer.kind === 'none' || servingAccount(channel, answer) !== entry.account) return undefined;
+  try {
+    return secretIn(answer);
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    throw failedTransport(error, asCall, model).error;
+  }
+}
+
+/** How failures are judged: as those of a free call with a whole reply. */
+const asCall = { operation: operations.count_tokens, framing: 'json' } as const;
+
+async function send(
+  channelPlan: ChannelPlan,
+  secret: string,
+  request: StoredReplyRequest,
+  { model, deps }: { readonly model: Model; readonly deps: StoredReplyDeps },
+): Promise<Uint8Array> {
+  const {
+    route,
+    running,
+    received: { settings },
+  } = request;
+  const { client, freeDisconnects } = deps.upstreams;
+  const { channel, timeouts, upstreamModel } = channelPlan;
+  running.hold.limitTime(settings.clock.monotonicMs(), timeouts.totalMs);
+  running.startAttempt(timeouts, freeDisconnects.lastActivity(channel.id, upstreamModel));
+  try {
+    const access = channelPlan.access(secret);
+    const response = await sendUpstream(client, requestOf(channelPlan, secret, request), running);
+    if (response.status >= 200 && response.status < 300) return await documentOf(response, model);
+    if (response.status === 404) {
+      response.body.abort();
+      throw storedReplyNotFound(route.id);
+    }
+    const body = await readErrorBody(response.body);
+    const report = channelPlan.dialect?.readFailure(response.status, body);
+    if (report === undefined) throw storedReplyNotFound(route.id);
+    throw refusedByUpstream(report, asCall, model, access).error;
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    throw failedTransport(error, asCall, model).error;
+  }
+}
+
+function requestOf(
+  channelPlan: ChannelPlan,
+  secret: string,
+  { received, route }: StoredReplyRequest,
+): Parameters<typeof sendUpstream>[1] {
+  const { origin, basePath, timeouts, dialect } = channelPlan;
+  const method = received.request.method === 'DELETE' ? 'DELETE' : 'GET';
+  const path = basePath + pathOf(route, received.request.search);
+  const { 'content-type': _none, ...plain } = channelPlan.access(secret).headers.json;
+  const nowMs = received.settings.clock.now();
+  const signed = dialect?.sign?.({ method, origin, path, headers: plain, body: [], secret, nowMs });
+  return (onAbort) => ({
+    method,
+    origin,
+    path,
+    headers: { ...plain, ...signed },
+    body: [],
+    connectTimeoutMs: timeouts.connectMs,
+    freshConnection: false,
+    onAbort,
+  });
+}
+
+/** The path below the base URL, with the parameters of the query that are known. */
+function pathOf({ id, part, replies }: StoredReplyRoute, search: string): string {
+  const known = new URLSearchParams();
+  for (const [name, value] of new URLSearchParams(search)) {
+    const plain = name.replace(/\[\d*\]$/, '');
+    if (replies.parameters.includes(plain)) known.append(name, value);
+  }
+  const query = known.size === 0 ? '' : `?${known}`;
+  return `${replies.upstreamFolder}/${id}${part === undefined ? '' : `/${part}`}${query}`;
+}
+
+/** A reply that is no JSON object, such as the page of a proxy, is not passed on. */
+async function documentOf(response: OpenedResponse, model: Model): Promise<Uint8Array> {
+  const bytes = await wholeBody(response);
+  const document = parseBounded(Buffer.from(bytes).toString('utf8'));
+  if (isJsonObject(document)) return bytes;
+  const reason = 'upstream_protocol_error';
+  throw new GatewayError('upstream_failed', errorText('upstream_failed', model), { reason });
+}
+
+async function wholeBody({ body }: OpenedResponse): Promise<Uint8Array> {
+  let length = 0;
+  const head = await readHead(body, (chunk) => {
+    length += chunk.length;
+    return length > maxReplyBytes;
+  });
+  if (head.ended && length <= maxReplyBytes) return concatBytes([head.bytes]);
+  body.abort();
+  throw new GatewayError('upstream_failed', 'The stored response is too large.', {
+    reason: 'upstream_reply_too_large',
+  });
+}

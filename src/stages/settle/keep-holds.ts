@@ -1,0 +1,264 @@
+/**
+ * Keeps the holds of running calls: renews their leases in batches, grows the holds of long
+ * streams, and ends calls whose time or hold is used up.
+ */
+import type { Clock } from '../../clock.ts';
+import { UpstreamError } from '../../errors.ts';
+import { type EventListener, swallowErrors } from '../../events.ts';
+import type { Nanos } from '../../money.ts';
+import type { Settings } from '../../options.ts';
+import type { ModelPlan } from '../models/model-plan.ts';
+import type { PortCalls } from '../ports/port-calls.ts';
+import { reportBug } from '../refuse.ts';
+import type { CallerConnection } from '../relay/caller-connection.ts';
+import { type KeptHold, renewLeases } from './renew-leases.ts';
+import type { Settlement } from './settlement.ts';
+
+/** The result of a request to grow a hold; `denied` also if the store did not answer. */
+export type Growth = 'granted' | 'denied' | 'lapsed';
+
+/** How much of its hold a reply has used. */
+export interface HoldUse {
+  /** How much it has used so far. */
+  readonly nanos: () => Nanos;
+  /** The reply is paused until its hold grows, and no request for that is running. */
+  readonly isWaiting: () => boolean;
+  /** Requests growth again. */
+  readonly retry: () => void;
+}
+
+/** Keeps the hold of one call. */
+export interface HoldKeeper {
+  /**
+   * Renews the lease of this settlement's hold until it closes. The call may take `totalMs`, and
+   * with other timeouts no more than `longestMs`.
+   */
+  keepAlive(settlement: Settlement, times: Pick<ModelPlan, 'totalMs' | 'longestMs'>): void;
+  /** Limits the time of a call without a hold. Its attempts are watched like those of others. */
+  limitTime(startedMs: number, totalMs: number): void;
+  /** Replaces the total time of the call by that of its channel, from the start of the call. */
+  setTotalTimeout(totalMs: number): void;
+  /** Registers how the reply uses its hold, which may have to grow. */
+  observe(use: HoldUse): void;
+  /**
+   * Requests growth from the store immediately. Cuts the call if the hold is used up and can't
+   * grow.
+   */
+  grow(): Promise<Growth>;
+}
+
+/** A call whose hold is kept alive. */
+export interface KeptCall {
+  readonly caller: Pick<CallerConnection, 'abort'>;
+  /** False once the call is done. */
+  isRunning(): boolean;
+  /** The action for an expired timeout of its attempt; undefined if none has expired. */
+  overdueAction(nowMs: number): (() => void) | undefined;
+}
+
+/** A hold in the timer's list. */
+export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
+  readonly call: KeptCall;
+  settlement: Settlement | undefined;
+  /** It has no hold; only its time is limited. */
+  isWithoutHold: boolean;
+  keptMs: number;
+  deadlineMs: number;
+  longestMs: number;
+  renewedMs: number;
+  observed: () => Nanos;
+  use: HoldUse | undefined;
+  /** A timeout seemed to have expired, and is about to be checked again. */
+  isRecheckPending: boolean;
+}
+
+/** An entry whose hold has not ended. */
+type HoldingEntry = KeptEntry & KeptHold;
+
+/** Keeps the holds of all calls. */
+export interface HoldKeepers {
+  begin(call: KeptCall): KeptEntry;
+  /** Runs the timer's work, every second. Never rejects. */
+  tick(entries: readonly KeptEntry[]): Promise<void>;
+}
+
+/** The dependencies of a gateway's keepers. */
+interface KeepersDeps {
+  readonly settings: () => Settings;
+  /** Asks the quota store on behalf of all calls. */
+  readonly ports: PortCalls;
+  readonly emit: EventListener;
+}
+
+/** Makes the keepers. `ports` asks the quota store on behalf of all calls. */
+export function holdKeepers(
+  settings: () => Settings,
+  ports: PortCalls,
+  emit: EventListener,
+): HoldKeepers {
+  const deps: KeepersDeps = { settings, ports, emit };
+  return {
+    begin: (call) => newEntry(call, deps),
+    tick: async (entries) => {
+      await Promise.all(batchesOf(dueForRenewal(entries, deps)).map((held) => renew(held, deps)));
+    },
+  };
+}
+
+function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
+  const entry: KeptEntry = {
+    call,
+    settlement: undefined,
+    isWithoutHold: false,
+    keptMs: 0,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    longestMs: Number.POSITIVE_INFINITY,
+    renewedMs: 0,
+    observed: nothingUsed,
+    use: undefined,
+    refused: false,
+    lapsed: false,
+    isRecheckPending: false,
+    keepAlive: (settlement, { totalMs, longestMs }) => {
+      const { startedMs } = settlement;
+      entry.settlement = settlement;
+      entry.keptMs = startedMs;
+      entry.deadlineMs = startedMs + totalMs;
+      entry.longestMs = longestMs;
+      entry.renewedMs = startedMs;
+    },
+    limitTime: (startedMs, totalMs) => {
+      entry.isWithoutHold = true;
+      entry.keptMs = startedMs;
+      entry.deadlineMs = startedMs + totalMs;
+    },
+    setTotalTimeout: (totalMs) => {
+      entry.deadlineMs = entry.keptMs + Math.min(totalMs, entry.longestMs);
+    },
+    observe: (use) => {
+      entry.use = use;
+      entry.observed = use.nanos;
+    },
+    grow: () => grow(entry, deps),
+  };
+  return entry;
+}
+
+async function grow(entry: KeptEntry, deps: KeepersDeps): Promise<Growth> {
+  if (!isHolding(entry) || entry.lapsed) return 'lapsed';
+  const { settlement } = entry;
+  const before = settlement.heldNanos();
+  const { clock } = deps.settings();
+  entry.renewedMs = clock.monotonicMs();
+  await renew([entry], deps);
+  if (entry.lapsed) return 'lapsed';
+  if (settlement.heldNanos() > before) return 'granted';
+  if (isHolding(entry)) overdue(entry, clock.monotonicMs(), deps.emit)?.();
+  return 'denied';
+}
+
+/** Renews the leases of a batch. Never rejects. */
+function renew(batch: Batch, { settings, ports }: KeepersDeps): Promise<void> {
+  const [{ settlement }] = batch;
+  const renewal = renewLeases(batch, settlement.quota, settings().leaseMs, ports);
+  for (const hold of batch) hold.settlement.trackRenewal(renewal);
+  return renewal;
+}
+
+function dueForRenewal(
+  entries: readonly KeptEntry[],
+  { settings, emit }: KeepersDeps,
+): readonly HoldingEntry[] {
+  const { clock, leaseMs } = settings();
+  const nowMs = clock.monotonicMs();
+  const due: HoldingEntry[] = [];
+  for (const entry of entries) {
+    if (!isTimed(entry)) continue;
+    if (overdue(entry, nowMs, emit) !== undefined) recheckLater(entry, clock, emit);
+    if (!isHolding(entry)) continue;
+    // A reply that is paused for its hold requests growth every second.
+    if (entry.use?.isWaiting()) entry.use.retry();
+    else if (!entry.lapsed && nowMs - entry.renewedMs >= leaseMs / 3) {
+      entry.renewedMs = nowMs;
+      due.push(entry);
+    }
+  }
+  return due;
+}
+
+/**
+ * Checks a timeout again after this turn of the event loop. If the host blocked the loop, every
+ * timeout seems to have expired until the turn has delivered what arrived meanwhile.
+ */
+function recheckLater(entry: KeptEntry, clock: Clock, emit: EventListener): void {
+  if (entry.isRecheckPending) return;
+  entry.isRecheckPending = true;
+  setImmediate(() => {
+    entry.isRecheckPending = false;
+    if (!entry.call.isRunning() || !isTimed(entry)) return;
+    swallowErrors(() => overdue(entry, clock.monotonicMs(), emit)?.());
+  });
+}
+
+function nothingUsed(): Nanos {
+  return 0n;
+}
+
+type Batch = readonly [HoldingEntry, ...HoldingEntry[]];
+
+/**
+ * Groups the holds by store and partition, so that a failing one does not affect the others. There
+ * are two stores while calls still run that began before the host replaced its store.
+ */
+function batchesOf(due: readonly HoldingEntry[]): readonly Batch[] {
+  const batches: [HoldingEntry, ...HoldingEntry[]][] = [];
+  for (const entry of due) {
+    const batch = batches.find(([first]) => isSameStore(first, entry));
+    if (batch === undefined) batches.push([entry]);
+    else batch.push(entry);
+  }
+  return batches;
+}
+
+function isSameStore({ settlement: a }: HoldingEntry, { settlement: b }: HoldingEntry): boolean {
+  return a.quota === b.quota && a.reservation.partition === b.reservation.partition;
+}
+
+/**
+ * A settlement that is closed has no lease to renew: the hold of an image in doubt has a longer
+ * lease, which a renewal would shorten.
+ */
+function isHolding(entry: KeptEntry): entry is HoldingEntry {
+  return entry.settlement?.isOpen() === true;
+}
+
+/** True while the time of a call is limited: as long as it has a hold or, without one, runs. */
+function isTimed(entry: KeptEntry): boolean {
+  return entry.isWithoutHold || isHolding(entry);
+}
+
+/**
+ * The action for a call whose time or hold is used up; undefined if neither is. If the check of a
+ * call throws, that call is ended, so that the others are still checked in the same pass.
+ */
+function overdue(entry: KeptEntry, nowMs: number, emit: EventListener): (() => void) | undefined {
+  try {
+    return overdueAction(entry, nowMs);
+  } catch (cause) {
+    return () => {
+      reportBug(cause, entry.settlement?.requestId, entry.settlement?.emit ?? emit);
+      entry.call.caller.abort(new UpstreamError('body', 'internal_error', { cause }));
+    };
+  }
+}
+
+function overdueAction(entry: KeptEntry, nowMs: number): (() => void) | undefined {
+  const { caller } = entry.call;
+  if (nowMs >= entry.deadlineMs) {
+    return () => caller.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
+  }
+  if (entry.refused && isHolding(entry) && entry.observed() >= entry.settlement.heldNanos()) {
+    return () => caller.abort(new UpstreamError('body', 'hold_used_up'));
+  }
+  return entry.call.overdueAction(nowMs);
+}

@@ -1,0 +1,249 @@
+/** Holds the quota of a call on every subject that its key is charged to, in one atomic step. */
+
+import { GatewayError, isGatewayError } from '../../errors.ts';
+import type { EventListener } from '../../events.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
+import type { Nanos } from '../../money.ts';
+import type { Settings } from '../../options.ts';
+import { isStoreUnavailable } from '../../ports/call-options.ts';
+import type { ApiKey, QuotaSubject } from '../../ports/key-store.ts';
+import { defaultPartition, periodName } from '../../ports/quota-input.ts';
+import type { QuotaLine, ReserveInput, ReserveResult } from '../../ports/quota-store.ts';
+import { formatMoney } from '../../prices/amount.ts';
+import type { Admitted } from '../call-record.ts';
+import { isReserveResult } from '../ports/port-answers.ts';
+import { tooManyConcurrentCalls } from '../refuse.ts';
+import type { Outbox } from './outbox.ts';
+import { quotaLevels } from './quota-levels.ts';
+import type { Reservation } from './settlement.ts';
+import { type ShorterReply, shorterReply } from './shorter-reply.ts';
+
+/** Reserves the quota of a call. */
+export type Reserve = (admitted: Admitted) => Promise<Reservation>;
+
+/**
+ * Makes the function that reserves quota.
+ *
+ * It throws a GatewayError: `insufficient_quota`, `rate_limited` for too many concurrent calls, or
+ * `store_unavailable`.
+ */
+export function reserver(emit: EventListener, outbox: Outbox): Reserve {
+  const periodFor = periodNames();
+  const reportLevels = quotaLevels(emit);
+  return async (admitted) => {
+    const { key, hold: planned, received } = admitted;
+    const { settings, ports } = received;
+    const { nanos } = planned;
+    const subjects = heldSubjects(key);
+    const nowMs = settings.clock.now();
+    const lines = subjects.map((subject) =>
+      quotaLine(subject, periodFor(subject.period, nowMs), nanos),
+    );
+    const partition = key.quotaPartition ?? defaultPartition;
+    const hold = { id: settings.ids(), partition, lines, nanos };
+    try {
+      const result = await ports.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
+        settings.quota.reserve(reserveInput(hold, subjects, settings), options),
+      );
+      reportLevels(lines, result);
+      if (result.status === 'held') return hold;
+      throw reserveError(result, { key, nanos, shorter: shorterReply(admitted) });
+    } catch (error) {
+      // The hold may exist although the store did not answer. A release that arrives before its
+      // reserve blocks the reserve.
+      if (mayBeHeld(error)) {
+        const { requestId } = received.responseContext;
+        const end = { operation: 'release', input: { id: hold.id, partition, lines } } as const;
+        void outbox.deliver({ requestId, end, quota: settings.quota, ports, emit });
+      }
+      throw error;
+    }
+  };
+}
+
+function reserveInput(
+  { id, partition, lines }: Reservation,
+  subjects: readonly HeldSubject[],
+  { leaseMs: ttlMs }: Settings,
+): ReserveInput {
+  const onExpire = 'release';
+  if (!subjects.some(isLimited)) return { id, partition, lines, ttlMs, onExpire };
+  const maxConcurrentCalls = subjects.map((subject) => subject.maxConcurrentCalls);
+  return { id, partition, lines, ttlMs, onExpire, maxConcurrentCalls };
+}
+
+function isLimited({ maxConcurrentCalls }: HeldSubject): boolean {
+  return maxConcurrentCalls !== undefined;
+}
+
+/**
+ * False if the store says that nothing was done. A store that is down need not get a release for
+ * each refusal.
+ */
+function mayBeHeld(error: unknown): boolean {
+  if (!isGatewayError(error) || error.code !== 'store_unavailable') return false;
+  const { cause } = error;
+  return !(isStoreUnavailable(cause) && cause.outcome === 'not_done');
+}
+
+/** A subject of a hold. With `onlyCountsCalls`, its line only counts calls and holds no money. */
+type HeldSubject = QuotaSubject & { readonly onlyCountsCalls?: true };
+
+/**
+ * The subjects in the order in which stores lock them. A key with `maxConcurrentCalls` and no
+ * subject with its id gets an extra line that counts its calls.
+ */
+function heldSubjects(key: ApiKey): readonly HeldSubject[] {
+  const { id, quota, maxConcurrentCalls } = key;
+  if (maxConcurrentCalls === undefined) return sorted(quota);
+  if (quota.some((subject) => subject.id === id)) {
+    return sorted(
+      quota.map((subject) =>
+        subject.id === id
+          ? {
+              ...subject,
+              maxConcurrentCalls: Math.min(
+                maxConcurrentCalls,
+                subject.maxConcurrentCalls ?? maxConcurrentCalls,
+              ),
+            }
+          : subject,
+      ),
+    );
+  }
+  return sorted([
+    ...quota,
+    { id, period: 'total', limitNanos: 0n, maxConcurrentCalls, onlyCountsCalls: true },
+  ]);
+}
+
+function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
+  let before: HeldSubject | undefined;
+  for (const subject of subjects) {
+    if (before !== undefined && before.id > subject.id) return [...subjects].sort(byId);
+    before = subject;
+  }
+  return subjects;
+}
+
+function byId(a: HeldSubject, b: HeldSubject): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+function quotaLine(
+  { id, limitNanos, onlyCountsCalls }: HeldSubject,
+  period: string,
+  nanos: Nanos,
+): QuotaLine {
+  const amount = onlyCountsCalls ? 0n : nanos;
+  return limitNanos === undefined
+    ? { subject: id, period, amount }
+    : { subject: id, period, amount, limit: limitNanos };
+}
+
+const dayMs = 86_400_000;
+
+/** {@link periodName} with its results cached for the current UTC day. */
+function periodNames(): typeof periodName {
+  let knownDay: number | undefined;
+  let month = '';
+  let date = '';
+  return (period, nowMs) => {
+    if (period === 'total') return '';
+    const day = Math.floor(nowMs / dayMs);
+    if (day !== knownDay) {
+      month = periodName('month', nowMs);
+      date = periodName('day', nowMs);
+      knownDay = day;
+    }
+    return period === 'month' ? month : date;
+  };
+}
+
+/** The call whose hold was refused. */
+export interface RefusedCall {
+  readonly key: Pick<ApiKey, 'id' | 'quota'>;
+  /** The most that the call may cost. */
+  readonly nanos: Nanos;
+  /** The part of that which is held already. */
+  readonly heldNanos?: Nanos;
+  /** How a shorter reply would make the call cheaper, if it would. */
+  readonly shorter?: ShorterReply | undefined;
+}
+
+/** The error for a hold that the store refused, or refused to grow. */
+export function reserveError(
+  result: Exclude<ReserveResult, { readonly status: 'held' }>,
+  call: RefusedCall,
+): GatewayError {
+  if (result.status === 'too_many_in_flight') {
+    return tooManyConcurrentCalls(result.subject === call.key.id ? 'key' : 'quota');
+  }
+  return result.status === 'insufficient'
+    ? insufficientQuota(result, call)
+    : noQuota(result.status);
+}
+
+/**
+ * The error states the balance of the key's own subject and of those that the host made visible.
+ * That of another may be shared, and would show what others spend; the event has it.
+ */
+function insufficientQuota(
+  { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
+  { key, nanos, heldNanos = 0n, shorter }: RefusedCall,
+): GatewayError {
+  const cost = formatMoney(nanos);
+  const left = available + heldNanos;
+  const leftText = formatMoney(left > 0n ? left : 0n);
+  const isShown = visibleSubjects(key).some(({ id }) => id === subject);
+  const whose = subject === key.id ? "this key's" : 'the';
+  const balance = isShown ? `${leftText} is left of ${whose} quota` : 'the quota is not sufficient';
+  const helps = shorter !== undefined && shorter.leastNanos <= left;
+  const why = helps ? `, because up to ${shorter.heldTokens} output tokens are reserved,` : ',';
+  const remedy = helps
+    ? `Send a smaller \`${shorter.member}\`, or ask whoever issued the key.`
+    : askForMore;
+  return new GatewayError(
+    'insufficient_quota',
+    `This request may cost up to ${cost}${why} and ${balance}. ${remedy}`,
+    { reason: 'insufficient', remedy: limitRemedy(subject, key, { cost, left: leftText }) },
+  );
+}
+
+/** Amounts as decimal text. */
+interface Shortage {
+  readonly cost: string;
+  readonly left: string;
+}
+
+function limitRemedy(
+  subject: string,
+  { quota }: RefusedCall['key'],
+  { cost, left }: Shortage,
+): string {
+  const limitNanos = quota.find(({ id }) => id === subject)?.limitNanos;
+  const limit = limitNanos === undefined ? '' : ` of its limit ${formatMoney(limitNanos)}`;
+  const member = limitNanos === undefined ? 'its limit in the quota store' : 'its `limitNanos`';
+  return (
+    `The quota subject ${JSON.stringify(subject)} has ${left}${limit} left, ` +
+    `and the call may cost ${cost}: raise ${member}, if it is too low.`
+  );
+}
+
+/** The subjects whose numbers the key's owner may see: others may be shared with other owners. */
+export function visibleSubjects({
+  id,
+  quota,
+}: Pick<ApiKey, 'id' | 'quota'>): readonly QuotaSubject[] {
+  return quota.filter((subject) => subject.id === id || subject.visible === true);
+}
+
+const askForMore = 'Ask whoever issued the key.';
+
+function noQuota(reason: FailureReason): GatewayError {
+  return new GatewayError(
+    'insufficient_quota',
+    `The quota is not sufficient for this request. ${askForMore}`,
+    { reason },
+  );
+}
