@@ -13,7 +13,6 @@ import { cannot, noKey } from './key-errors.ts';
 import { groupsOf, type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
-import { type RunSerially, serialRunner } from './serial-runner.ts';
 
 /** Selects keys. */
 export interface KeyListQuery extends PageQuery {
@@ -371,4 +370,21 @@ function taken(id: string): AdminError {
 
 function fail(error: AdminError): never {
   throw error;
+}
+
+/** Runs a change after all earlier ones of the same name. */
+type RunSerially = <T>(name: string, change: () => Promise<T>) => Promise<T>;
+
+/** Each call of this function makes a runner whose changes wait only for each other. */
+function serialRunner(): RunSerially {
+  const last = new Map<string, Promise<unknown>>();
+  return (name, change) => {
+    const result = (last.get(name) ?? Promise.resolve()).then(change, change);
+    last.set(name, result);
+    const forget = (): void => {
+      if (last.get(name) === result) last.delete(name);
+    };
+    result.then(forget, forget);
+    return result;
+  };
 }

@@ -3,25 +3,35 @@
  * exports.
  */
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { Reconciliation } from '../stores/sql/reconcile.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
+import { memoryUsageQueries } from '../stores/memory/usage-queries.ts';
+import { type Reconciliation, reconcile } from '../stores/sql/reconcile.ts';
 import {
+  checkChargesFilter,
   checkFilter,
   checkReport,
+  type UsageCharges,
   type UsageChargesFilter,
+  type UsageQueries,
   type UsageRecordFilter,
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
 } from '../stores/sql/usage-report.ts';
 import { notSupported } from './admin-error.ts';
-import { books } from './books.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
-import { type Step, type WalkDeps, type WalkOptions, walkLog } from './log-walk.ts';
+import {
+  type Span,
+  type Step,
+  spanInThisProcess,
+  type WalkDeps,
+  type WalkOptions,
+  walkLog,
+} from './log-walk.ts';
 import { ownTurns } from './loop-turns.ts';
 import { type PageQuery, pageOf } from './page.ts';
-import { reportRows } from './report-rows.ts';
 
 /** The groupings, filters, order and page of a report. */
 export type UsageListQuery = UsageReportQuery &
@@ -224,4 +234,124 @@ function cannotReport(): Error {
     'The usage sink can’t make reports.',
     'Use sqliteUsageSink or postgresUsageSink.',
   );
+}
+
+/**
+ * Where the log and the quota store differ; see `reconcile`. A log in this process is summed up
+ * page by page: its own query is one statement over the whole log, which blocks the event loop.
+ */
+async function books(
+  deps: WalkDeps & { readonly quota: QuotaStore },
+  usageCharges: UsageQueries['usageCharges'],
+  filter: UsageChargesFilter,
+  options?: WalkOptions,
+): Promise<readonly Reconciliation[]> {
+  const { usage, quota, inOwnTurn } = deps;
+  const isHere = spanInThisProcess(usage, {}) !== undefined;
+  return reconcile(
+    {
+      quota: { read: (...of) => inOwnTurn(() => quota.read(...of)) },
+      usage: { usageCharges: isHere ? () => charges(deps, filter, options) : usageCharges },
+    },
+    filter,
+  );
+}
+
+const pageRows = 50;
+
+async function charges(
+  deps: WalkDeps,
+  filter: UsageChargesFilter,
+  options?: WalkOptions,
+): Promise<readonly UsageCharges[]> {
+  checkChargesFilter(filter);
+  const sums = new Map<string, UsageCharges>();
+  const read = ({ after, ...span }: Step) =>
+    deps.usage.usageRecords?.(span, {
+      limit: pageRows,
+      ...(after === undefined ? {} : { after }),
+    }) ?? { records: [], next: undefined };
+  for await (const { records } of walkLog(deps, {}, read, options)) {
+    const ofPage = memoryUsageQueries(() => ({ records, firstSeq: 0 })).usageCharges(filter);
+    for (const charge of ofPage) addTo(sums, charge);
+  }
+  return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum);
+}
+
+function addTo(sums: Map<string, UsageCharges>, charge: UsageCharges): void {
+  const { partition, subject, period, bookedNanos, unbookedNanos } = charge;
+  const name = JSON.stringify([partition, subject, period]);
+  const sum = sums.get(name);
+  sums.set(name, {
+    ...{ partition, subject, period },
+    bookedNanos: bookedNanos + (sum?.bookedNanos ?? 0n),
+    unbookedNanos: unbookedNanos + (sum?.unbookedNanos ?? 0n),
+  });
+}
+
+/**
+ * The rows of a report, sorted by names. The same rows as from one query over the whole span,
+ * except for calls that are written meanwhile.
+ *
+ * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
+ */
+async function reportRows(
+  deps: WalkDeps,
+  query: UsageReportQuery,
+  options?: WalkOptions,
+): Promise<readonly UsageReportRow[]> {
+  const { usage } = deps;
+  const sums = new Map<string, UsageReportRow>();
+  const read = (span: Span): MaybePromise<Slice> => {
+    const rows = usage.usageReport?.({ ...query, ...span }) ?? [];
+    return 'then' in rows ? rows.then((found) => ({ rows: found })) : { rows };
+  };
+  let slices = 0;
+  for await (const { rows } of walkLog(deps, query, read, options)) {
+    slices += 1;
+    for (const row of rows) {
+      const name = JSON.stringify(row.names);
+      const sum = sums.get(name);
+      sums.set(name, sum === undefined ? row : sumOf(sum, row));
+    }
+  }
+  const rows = [...sums.values()];
+  return slices === 1 ? rows : rows.toSorted(byNames);
+}
+
+interface Slice {
+  readonly rows: readonly UsageReportRow[];
+  readonly next?: undefined;
+}
+
+function sumOf(one: UsageReportRow, other: UsageReportRow): UsageReportRow {
+  return {
+    names: one.names,
+    calls: one.calls + other.calls,
+    inputTokens: one.inputTokens + other.inputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    cacheWrite5mTokens: one.cacheWrite5mTokens + other.cacheWrite5mTokens,
+    cacheWrite1hTokens: one.cacheWrite1hTokens + other.cacheWrite1hTokens,
+    audioInputTokens: one.audioInputTokens + other.audioInputTokens,
+    imageInputTokens: one.imageInputTokens + other.imageInputTokens,
+    videoInputTokens: one.videoInputTokens + other.videoInputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+    audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
+    imageOutputTokens: one.imageOutputTokens + other.imageOutputTokens,
+    images: one.images + other.images,
+    chargeNanos: one.chargeNanos + other.chargeNanos,
+    unbookedNanos: one.unbookedNanos + other.unbookedNanos,
+    costNanos: one.costNanos + other.costNanos,
+    marginNanos: one.marginNanos + other.marginNanos,
+  };
+}
+
+/** Orders by each name in turn, by code points as the databases do. */
+function byNames({ names: one }: UsageReportRow, { names: other }: UsageReportRow): number {
+  for (const [index, name] of one.entries()) {
+    const order = Buffer.compare(Buffer.from(name), Buffer.from(other[index] ?? ''));
+    if (order !== 0) return order;
+  }
+  return 0;
 }

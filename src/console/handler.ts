@@ -3,18 +3,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
-import { type AdminAccess, type Authorize, accessOf } from '../admin/http/access.ts';
+import type { Audit, AuditSubject } from '../admin/audit.ts';
+import { type AdminAccess, type Authorize, accessOf, checkChange } from '../admin/http/access.ts';
+import { readJson } from '../admin/http/body.ts';
 import { reportedError, sendFailure } from '../admin/http/failure.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
 import { checkHost, hostNames } from '../admin/http/host-names.ts';
-import { closeAfterwards } from '../admin/http/reply.ts';
+import { closeAfterwards, sendJson } from '../admin/http/reply.ts';
 import { targetOf } from '../admin/http/target.ts';
+import type { Clock } from '../clock.ts';
 import { aFunction, checkMakerOptions, methods } from '../ports/set-up.ts';
-import { consoleAssets } from './assets.ts';
-import { consoleHtml, messageHtml } from './html.ts';
-import { redirect, sendAsset, sendHtml } from './reply.ts';
-import type { ConsoleSignIn } from './sign-in.ts';
-import { answerSignIn, answerSignOut, isRead } from './sign-in-routes.ts';
+import { consoleAssets, signInAssets } from './assets.ts';
+import { sessionCookie } from './cookie.ts';
+import { consoleHtml, messageHtml, signInHtml } from './html.ts';
+import { redirect, sendAsset, sendCookie, sendHtml } from './reply.ts';
+import { sessionMs } from './sessions.ts';
+import type { ConsoleExchange, ConsoleSignIn } from './sign-in.ts';
 
 interface ConsoleMount {
   /** The path as browsers see it: `/console`. */
@@ -147,4 +151,107 @@ async function accessOrRefusal<R extends IncomingMessage>(
   } catch (error) {
     return adminErrorOf(error);
   }
+}
+
+/** A request below the mount. */
+interface ConsoleRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Where the console is mounted. */
+  readonly base: string;
+  /** Below it: `/sign-in`. */
+  readonly path: string;
+  /** The audit trail, which records sign-ins. */
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+/**
+ * Answers the paths that need no session; false for all others.
+ *
+ * @throws AdminError
+ */
+async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promise<boolean> {
+  const { request, response, base, path } = here;
+  const asset = signInAssets.get(path);
+  if (path !== '/sign-in' && asset === undefined) return false;
+  if (isRead(request)) {
+    if (asset === undefined) sendHtml(response, signInHtml(base));
+    else sendAsset(response, asset);
+    return true;
+  }
+  if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
+  if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
+  checkChange(request);
+  await answerExchange(
+    here,
+    signIn.exchange(request, tokenOf(await readJson(request, here.clock))),
+  );
+  return true;
+}
+
+/**
+ * Ends the session of a request.
+ *
+ * @throws AdminError
+ */
+async function answerSignOut(
+  { request, response, base, audit }: ConsoleRequest,
+  signIn: ConsoleSignIn,
+  actor: string,
+): Promise<void> {
+  if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send POST.');
+  checkChange(request);
+  const signOut = async (): Promise<void> => signIn.signOut(request);
+  await audit.run(signing('console.sign_out', actor, request), signOut);
+  sendCookie(response, sessionCookie(request, base, { id: '', ageMs: 0 }));
+}
+
+/** Whether a request only reads. */
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+async function answerExchange(
+  { request, response, base, audit }: ConsoleRequest,
+  result: ConsoleExchange,
+): Promise<void> {
+  if ('sessionId' in result) {
+    const cookie = { id: result.sessionId, ageMs: sessionMs };
+    await audit.run(signing('console.sign_in', result.actor, request), async () => {});
+    return sendCookie(response, sessionCookie(request, base, cookie));
+  }
+  if (result.refused === 'unknown') {
+    audit.refused(signing('console.sign_in', 'unknown', request), 'not_signed_in');
+    throw new AdminError(
+      'not_signed_in',
+      'This link was used before, is older than ten minutes, or is from another process. Open a ' +
+        'new one.',
+    );
+  }
+  // These have no entries: otherwise anybody could fill the audit trail.
+  const message = 'Too many invalid links. Try again in a minute.';
+  sendJson(
+    response,
+    429,
+    { error: { code: 'too_many_attempts', message } },
+    { 'retry-after': String(Math.ceil(result.retryAfterMs / 1_000)) },
+  );
+}
+
+/** The subject of an audit entry; the address may be that of a proxy. */
+function signing(
+  action: 'console.sign_in' | 'console.sign_out',
+  actor: string,
+  { socket }: IncomingMessage,
+): AuditSubject {
+  const change = { address: socket.remoteAddress ?? null };
+  return { actor, action, target: undefined, change };
+}
+
+function tokenOf(body: unknown): string {
+  const token: unknown =
+    typeof body === 'object' && body !== null ? Reflect.get(body, 'token') : undefined;
+  if (typeof token === 'string') return token;
+  throw new AdminError('invalid_request', 'Send { "token": "…" }.', { field: 'token' });
 }

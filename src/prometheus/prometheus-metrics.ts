@@ -10,6 +10,8 @@ import {
   eventMetrics,
   type MetricDefinition,
   metricDefinitions,
+  type StatusMetric,
+  statusMetrics,
 } from './definitions.ts';
 import { countEvents, type EventCounts } from './record-events.ts';
 import {
@@ -20,7 +22,6 @@ import {
   type SourcedMetric,
 } from './registry.ts';
 import { type BoundValue, printable, type SeriesEntry, type Tally } from './series.ts';
-import { metricsOfStatus } from './status-metrics.ts';
 
 /** Where the metrics go, and what they are called. */
 export interface PrometheusOptions {
@@ -238,4 +239,45 @@ function stateMetric(gateway: Pick<Gateway, 'channels'>, channelValue: BoundValu
 function worstState({ state, models }: ChannelStatuses[number]): string {
   const all = new Set<string>([state, ...models.map((model) => model.state)]);
   return Object.keys(states).find((candidate) => all.has(candidate)) ?? state;
+}
+
+type Status = ReturnType<Gateway['status']>;
+type PortTimes = Status['ports'][number];
+
+/** The metrics of one gateway. */
+function metricsOfStatus(gateway: Pick<Gateway, 'status'>): readonly SourcedMetric[] {
+  const gauge = (name: StatusMetric, value: (status: Status) => number): SourcedMetric => ({
+    name,
+    definition: statusMetrics[name],
+    read: () => [{ labels: {}, value: value(gateway.status()) }],
+  });
+  return [
+    gauge('start_time_seconds', ({ startedAtMs }) => startedAtMs / 1_000),
+    gauge('closing', ({ isClosing }) => (isClosing ? 1 : 0)),
+    gauge('running_calls', ({ runningCalls }) => runningCalls),
+    gauge('buffered_bytes', ({ bufferedBytes }) => bufferedBytes),
+    gauge('open_holds', ({ openHolds }) => openHolds),
+    gauge('outbox_waiting', ({ outbox }) => outbox.waiting),
+    gauge('outbox_oldest_seconds', ({ outbox }) => (outbox.oldestMs ?? 0) / 1_000),
+    {
+      name: 'port_call_duration_seconds',
+      definition: statusMetrics.port_call_duration_seconds,
+      read: (name) => gateway.status().ports.flatMap((times) => portSamples(name, times)),
+    },
+  ];
+}
+
+function portSamples(name: string, times: PortTimes): readonly Sample[] {
+  const labels = { port: times.port, operation: times.operation };
+  const bucket = (le: string, value: number): Sample => ({
+    labels: { ...labels, le },
+    value,
+    metricName: `${name}_bucket`,
+  });
+  return [
+    ...times.buckets.map(({ leMs, count }) => bucket(String(leMs / 1_000), count)),
+    bucket('+Inf', times.calls),
+    { labels, value: times.sumMs / 1_000, metricName: `${name}_sum` },
+    { labels, value: times.calls, metricName: `${name}_count` },
+  ];
 }

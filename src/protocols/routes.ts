@@ -3,14 +3,14 @@
  * matched raw and exactly, so that all adapters agree; only `{model}` is decoded, once. A trailing
  * slash is ignored.
  */
-import type { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
-import { doubledCall, isRoot, mountPrefix } from './base-urls.ts';
+import { isLikeOwnSecret } from '../secret.ts';
 import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
 import { anthropicCaller } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
-import type { Caller, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
+import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
   callRoute,
   isMethod,
@@ -23,17 +23,6 @@ import {
   readAsModel,
   resourceAt,
 } from './resources.ts';
-import {
-  baseUrlRemedy,
-  misplacedRoute,
-  noSuffix,
-  unknownMethod,
-  unknownRoute,
-  unreadablePath,
-  unservedRoute,
-  wrongMethod,
-} from './route-errors.ts';
-import { callRequests, methodNames, servedRequests } from './served.ts';
 import type { ProtocolTable } from './table.ts';
 import { insteadOf, isAnthropicPath } from './unserved.ts';
 
@@ -244,4 +233,160 @@ function callerOf(
 
 function refused(caller: Caller, error: GatewayError, path?: string): Route {
   return { kind: 'refused', caller, error, path };
+}
+
+/**
+ * The prefix of the mount; empty if there is none, or if the caller may have chosen a part of it:
+ * error messages repeat only short and plain text.
+ */
+function mountPrefix({ target = '', path }: Pick<GatewayRequest, 'target' | 'path'>): string {
+  const [full = ''] = target.split('?', 1);
+  const prefix = full.endsWith(path) ? full.slice(0, -path.length) : '';
+  const isPlain = /^(?:\/[A-Za-z0-9._~-]+)+$/.test(prefix) && prefix.length <= 64;
+  return isPlain && !isLikeOwnSecret(prefix) ? prefix : '';
+}
+
+/** Where people look whether the gateway runs. */
+function isRoot(path: string, method: string): boolean {
+  return (method === 'GET' || method === 'HEAD') && /^\/(?:v1\/?|v1beta\/?)?$/.test(path);
+}
+
+/**
+ * What `POST /v1/messages/v1/messages` was meant to be, the call of a client whose base URL has the
+ * path of one already; undefined for other requests.
+ */
+function doubledCall(
+  { method, path }: Pick<GatewayRequest, 'method' | 'path'>,
+  calls: ReadonlyMap<string, CallRoute>,
+): MisplacedPath | undefined {
+  if (method !== 'POST' || !path.startsWith('/v1/')) return undefined;
+  for (const before of calls.keys()) {
+    if (!path.startsWith(`${before}/`)) continue;
+    const after = path.slice(before.length);
+    for (const intended of [after, `/v1${after}`]) {
+      const route = calls.get(intended);
+      if (route === undefined) continue;
+      return { resource: { at: 'call', route }, requested: path, intended, fault: 'whole' };
+    }
+  }
+  return undefined;
+}
+
+/** A path that no provider has, on a server where no other handler answers. */
+function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): GatewayError {
+  const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
+  return new GatewayError('route_not_found', `There is no such ${known}route here.`);
+}
+
+/** A wrong base URL, the most common mistake of clients. `prefix` is that of the mount. */
+function misplacedRoute(misplaced: MisplacedPath, prefix: string): GatewayError {
+  const { requested, intended, fault } = misplaced;
+  const problem =
+    fault === 'missing'
+      ? `There is no ${requested} here.`
+      : `The URL has ${fault === 'twice' ? 'a version' : 'the path of a call'} twice.`;
+  return new GatewayError(
+    'route_not_found',
+    `${problem} Did you mean ${prefix}${intended}? ${baseUrlRemedy(misplaced, prefix)}`,
+  );
+}
+
+/** What the client has to change. */
+function baseUrlRemedy({ intended, fault, added }: MisplacedPath, prefix: string): string {
+  const [version = ''] = /^\/v1(?:beta)?/.exec(intended) ?? [];
+  return fault === 'twice'
+    ? `Remove one ${added} from the end of the client's base URL.`
+    : `Set the client's base URL to end in ${prefix}${version}.`;
+}
+
+/**
+ * A provider's path that is not served. `path` names it by a path of the table, not as the caller
+ * wrote it: `The path /v1/files`; `instead` is what its clients can do, empty if that is not known.
+ */
+function unservedRoute(path: string, served: string, instead: string): GatewayError {
+  const hint = instead === '' ? `This gateway serves ${served}.` : instead;
+  return new GatewayError('route_not_found', `${path} is not served here. ${hint}`);
+}
+
+/** A path below `/v1/models` or `/v1beta/models` that can't be decoded. */
+function unreadablePath(): GatewayError {
+  return new GatewayError(
+    'route_not_found',
+    'The model name in the path is not readable. Percent-encode it once, without . or .. segments.',
+  );
+}
+
+/** A POST to a model without a method. */
+function noSuffix(): GatewayError {
+  return new GatewayError(
+    'route_not_found',
+    'The path has no method. POST to /v1beta/models/{model}:generateContent.',
+  );
+}
+
+/** A method of a model that the gateway does not serve. */
+function unknownMethod(method: string, methods: string): GatewayError {
+  return new GatewayError(
+    'route_not_found',
+    `There is no method ${method.slice(0, 64)} here. Use ${methods}.`,
+  );
+}
+
+/** A wrong HTTP method on a path that is served. */
+function wrongMethod(method: string, allow: string): GatewayError {
+  const sent = /^[A-Z]{1,16}$/.test(method) ? method : 'This method';
+  return new GatewayError('method_not_allowed', `${sent} is not allowed here. Use ${allow}.`, {
+    allow,
+  });
+}
+
+/**
+ * The requests that call models of these protocols: `POST /v1/chat/completions or POST
+ * /v1beta/models/{model}:generateContent`; empty if there is no protocol.
+ */
+function callRequests(rows: readonly Protocol[]): string {
+  return rows.map(callRequest).filter(isFilled).join(' or ');
+}
+
+/** All requests that these protocols and the model lists of their clients serve. */
+function servedRequests(rows: readonly Protocol[]): string {
+  const calls = rows.flatMap(({ paths, storedReplies }) => [
+    ...Object.keys(paths).map((path) => `POST ${path}`),
+    ...(storedReplies === undefined ? [] : [`GET ${storedReplies.folder}/{id}`]),
+  ]);
+  const methods = namesOfMethods(rows).map((name, index) =>
+    index === 0 ? methodRequest(name) : `:${name}`,
+  );
+  const lists = new Set(rows.map(({ caller }) => caller.models.request));
+  return listed([...calls, ...methods, ...lists], 'and');
+}
+
+/** The methods that may follow a model's name: `generateContent or countTokens`. */
+function methodNames(rows: readonly Protocol[]): string {
+  return listed(namesOfMethods(rows), 'or');
+}
+
+function namesOfMethods(rows: readonly Protocol[]): readonly string[] {
+  return rows.flatMap(({ methods }) => Object.keys(methods));
+}
+
+function callRequest({ paths, methods }: Protocol): string {
+  const [path] = Object.keys(paths);
+  if (path !== undefined) return `POST ${path}`;
+  const [method] = Object.keys(methods);
+  return method === undefined ? '' : methodRequest(method);
+}
+
+function methodRequest(name: string): string {
+  return `POST /v1beta/models/{model}:${name}`;
+}
+
+function listed(names: readonly string[], conjunction: 'and' | 'or'): string {
+  const last = names.at(-1) ?? '';
+  const others = names.slice(0, -1).join(', ');
+  return others === '' ? last : `${others} ${conjunction} ${last}`;
+}
+
+function isFilled(text: string): boolean {
+  return text !== '';
 }

@@ -4,13 +4,13 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { EventEmitter } from '../event-emitter.ts';
+import { swallowErrors } from '../events.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
 import type { RequestProgress } from './call-record.ts';
-import { misplacedHandle } from './misplaced-handle.ts';
 import { portCalls } from './ports/port-calls.ts';
 import type { PortTimer } from './ports/port-times.ts';
 import type { StoreBreakers } from './ports/store-breaker.ts';
@@ -99,4 +99,33 @@ async function handle(
 
 function newProgress(): RequestProgress {
   return { key: undefined, requestedModel: undefined, modelId: undefined, hasStarted: false };
+}
+
+const explanation =
+  'gateway.handle is no request handler of a framework, and requests get 500. Mount the ' +
+  'gateway by an adapter: nodeAdapter, expressAdapter, koaAdapter, fastifyAdapter or fetchAdapter.';
+
+/** Makes the function that answers such a request with 500, and warns once. */
+function misplacedHandle(): (second: unknown) => GatewayResponse {
+  let hasWarned = false;
+  return (second) => {
+    if (!hasWarned) {
+      hasWarned = true;
+      process.emitWarning(explanation, { type: 'TollgateWarning', code: 'TOLLGATE_MISPLACED' });
+    }
+    swallowErrors(() => end(second));
+    const headers = { 'content-type': 'text/plain; charset=utf-8' };
+    return { status: 500, headers, body: Buffer.from(answer) };
+  };
+}
+
+const answer =
+  'The gateway is not mounted correctly. The log of this server says how to mount it.\n';
+
+/** Ends a response of `node:http`, Express or Connect; others are ended by their framework. */
+function end(response: unknown): void {
+  if (typeof response !== 'object' || response === null) return;
+  if (!('end' in response) || typeof response.end !== 'function') return;
+  Reflect.set(response, 'statusCode', 500);
+  response.end(answer);
 }

@@ -2,8 +2,8 @@
 /** Metrics of calls: names and bounds of the conventions, and a bounded number of series. */
 import { expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
-import { boundedValues } from '../../src/opentelemetry/bounded-values.ts';
 import { openTelemetry } from '../../src/opentelemetry/index.ts';
+import { boundedValues } from '../../src/opentelemetry/open-telemetry.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, completeReply, events, headersOf, model } from '../support/models.ts';
 import { inMemorySdk } from './exported.ts';

@@ -3,8 +3,12 @@
  * blocks, and what the rules for tools and thinking say.
  */
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
-import { type Message, messagesOf, ofType } from '../../src/testing/providers/anthropic-blocks.ts';
 import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
+import {
+  type Message,
+  messagesOf,
+  ofType,
+} from '../../src/testing/providers/anthropic-messages.ts';
 import { anthropicHeaders } from '../../src/testing/providers/anthropic-recordings.ts';
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';

@@ -9,7 +9,7 @@ import {
   redactedDataOf,
   redacts,
   signatureOfRound,
-} from '../../src/testing/providers/anthropic-blocks.ts';
+} from '../../src/testing/providers/anthropic-messages.ts';
 import {
   claudeSignature,
   thinkingPieces,

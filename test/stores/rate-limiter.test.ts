@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RateTake } from '../../src/ports/rate-limiter.ts';
-import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
-import { recentBuckets } from '../../src/stores/memory/recent-buckets.ts';
+import { memoryRateLimiter, recentBuckets } from '../../src/stores/memory/rate-limiter.ts';
 import { afterTake, type TokenBucket } from '../../src/stores/memory/token-bucket.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { rateModel, rateSteps } from './rate-model.ts';

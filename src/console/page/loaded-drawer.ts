@@ -1,8 +1,8 @@
 /** A sheet with one thing that is loaded by its id, which the URL names while it is open. */
 import { isAborted } from './api.ts';
 import type { PageContext } from './context.ts';
-import type { Child } from './dom.ts';
-import { drawerOf } from './drawer.ts';
+import { button, type Child, el, refill } from './dom.ts';
+import { icon } from './icons.ts';
 import { loading } from './panel.ts';
 import type { ViewName } from './route.ts';
 
@@ -64,5 +64,49 @@ export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>):
       else void load(id);
     },
     close: drawer.close,
+  };
+}
+
+/** A sheet that can be opened and closed. */
+interface Drawer {
+  readonly node: HTMLDialogElement;
+  open(title: Child, ...content: readonly Child[]): void;
+  close(): void;
+}
+
+/** Creates a closed sheet; `onClose` is called when the operator closes it. */
+function drawerOf(label: string, onClose: () => void): Drawer {
+  const node = el('dialog', { class: 'drawer', 'aria-label': label });
+  node.addEventListener('close', () => {
+    node.replaceChildren();
+    onClose();
+  });
+  node.addEventListener('click', ({ target }) => {
+    // The backdrop belongs to the dialog itself; the content covers the rest of it.
+    if (target === node) node.close();
+  });
+  return {
+    node,
+    open: (title, ...content) => {
+      const close = button(icon('close'), () => node.close(), {
+        class: 'quiet close',
+        'aria-label': 'Close',
+        'data-focus': 'close',
+      });
+      refill(
+        node,
+        el(
+          'div',
+          { class: 'drawer-content' },
+          el('div', { class: 'drawer-head' }, el('h2', {}, title), close),
+          ...content,
+        ),
+      );
+      // The operator may have left the view while its data was loading.
+      if (!node.open && node.isConnected) node.showModal();
+    },
+    close: () => {
+      if (node.open) node.close();
+    },
   };
 }

@@ -1,15 +1,36 @@
 /** The console: finds out who is signed in, and shows the view that the URL names. */
 import { type Api, apiAt, failureOf, messageOf } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
-import { button, el } from './dom.ts';
-import { type Shell, shellOf } from './header.ts';
-import { connectLive, type Live, type LiveListener } from './live.ts';
+import { button, el, hiddenText, link, refill } from './dom.ts';
+import { clockText, spanText } from './format.ts';
+import { type Connection, connectLive, type Live, type LiveListener } from './live.ts';
 import { failure, loading } from './panel.ts';
-import { hrefOf, type Route, routeOf } from './route.ts';
-import { toaster } from './toast.ts';
+import { hrefOf, type Route, ranges, routeOf, viewNames } from './route.ts';
 import { worstOf } from './views/now-sentence.ts';
 import { views } from './views/table.ts';
 import type { Now, Session } from './wire.ts';
+
+/** How long a message stays. */
+const shownMs = 6_000;
+
+/** The corner, and a function that shows a message in it. */
+interface Toaster {
+  readonly node: HTMLElement;
+  announce(text: string): void;
+}
+
+/** Creates the corner. */
+function toaster(): Toaster {
+  const node = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
+  return {
+    node,
+    announce: (text) => {
+      const toast = el('p', { class: 'toast' }, text);
+      node.append(toast);
+      setTimeout(() => toast.remove(), shownMs);
+    },
+  };
+}
 
 /** What the running page remembers. */
 interface PageState {
@@ -179,4 +200,116 @@ function focusSearch(): boolean {
   if (!(field instanceof HTMLElement)) return false;
   field.focus();
   return true;
+}
+
+/** The top of the page. */
+interface Shell {
+  readonly node: HTMLElement;
+  show(route: Route): void;
+  connect(connection: Connection): void;
+  /** When the process that answers was started. */
+  started(startedAtMs: number): void;
+  /** A second has passed. */
+  tick(): void;
+}
+
+/** Creates the top of the page. */
+function shellOf(page: PageContext, canSignOut: boolean): Shell {
+  const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
+  const rangePicker = el('nav', { class: 'ranges', 'aria-label': 'Range of time' });
+  const status = el('p', { class: 'connection' });
+  const uptime = el('p', { class: 'uptime' }, 'this process');
+  let connection: Connection = { state: 'connecting' };
+  const draw = (): void => refill(status, ...connectionParts(connection));
+  draw();
+  return {
+    node: topOf(
+      brandOf(page, uptime),
+      tabs,
+      el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
+    ),
+    show: (route) => {
+      refill(tabs, tabsOf(page, route));
+      refill(rangePicker, rangesOf(page, route));
+    },
+    connect: (next) => {
+      const isSame = next.state === connection.state;
+      connection = next;
+      if (!isSame) draw();
+    },
+    started: (startedAtMs) => {
+      uptime.textContent = `this process, up ${spanText(page.nowMs() - startedAtMs)}`;
+    },
+    tick: () => {
+      if (connection.state === 'stale') draw();
+    },
+  };
+}
+
+function topOf(...parts: readonly HTMLElement[]): HTMLElement {
+  return el('header', { class: 'top' }, el('div', { class: 'top-line' }, parts));
+}
+
+function brandOf({ session: { title } }: PageContext, uptime: HTMLElement): HTMLElement {
+  return el(
+    'div',
+    { class: 'brand' },
+    el('span', { class: 'mark', 'aria-hidden': 'true' }),
+    el('div', { class: 'brand-text' }, el('p', { class: 'brand-title', title }, title), uptime),
+  );
+}
+
+function tabsOf(page: PageContext, route: Route): readonly HTMLElement[] {
+  return viewNames.map((view) =>
+    link(page.href({ view }), views[view].title, {
+      'aria-current': view === route.view ? 'page' : undefined,
+      'data-focus': view,
+    }),
+  );
+}
+
+function rangesOf(page: PageContext, { view, id, params, range: shown }: Route): HTMLElement[] {
+  return ranges.map((range) =>
+    link(page.href({ view, id, params, range }), range, {
+      'aria-current': range === shown ? 'true' : undefined,
+      'data-focus': range,
+    }),
+  );
+}
+
+function connectionParts(connection: Connection): readonly (string | HTMLElement)[] {
+  const dot = el('span', { class: `dot dot-${connection.state}`, 'aria-hidden': 'true' });
+  switch (connection.state) {
+    case 'live':
+      return [dot, 'live'];
+    case 'connecting':
+      return [dot, 'connecting'];
+    case 'signed_out':
+      return [dot, 'signed out'];
+    case 'stale': {
+      const { sinceMs } = connection;
+      const nowMs = Date.now();
+      return [dot, `stale since ${clockText(sinceMs, nowMs)} (${spanText(nowMs - sinceMs)})`];
+    }
+  }
+}
+
+function person(page: PageContext, canSignOut: boolean): HTMLElement {
+  const { actor, can } = page.session;
+  return el(
+    'div',
+    { class: 'person' },
+    el('span', { class: 'actor', title: actor }, hiddenText('Signed in as '), actor),
+    el('span', { class: `right right-${can}` }, can === 'read' ? 'read only' : 'can manage'),
+    canSignOut ? button('Sign out', () => void signOut(page), { class: 'quiet' }) : undefined,
+  );
+}
+
+async function signOut({ api, announce }: PageContext): Promise<void> {
+  try {
+    await api.post('../sign-out', {});
+    location.reload();
+  } catch (error) {
+    announce(messageOf(error));
+  }
 }

@@ -1,10 +1,74 @@
 /** `POST /v1/chat/completions`: OpenAI's chat completions. */
-import { operations } from '../../call.ts';
+
+import { replyParser } from '../../bounded-json.ts';
+import type { MemberEdit } from '../../bytes/body/splice.ts';
+import { none, root } from '../../bytes/json/tape.ts';
+import { type Call, operations } from '../../call.ts';
+import { editInside } from '../../dialects/edit-inside.ts';
 import { openaiImageCounter } from '../../dialects/openai/count-images.ts';
+import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
+import { openaiStreamTap } from '../../dialects/openai/stream-tap.ts';
+import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
+import { documentTap } from '../../dialects/taps/document-tap.ts';
+import { member } from '../../json.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import type { Protocol } from '../protocol.ts';
+import { modelEdit } from '../model-edit.ts';
+import type { Protocol, RelayRules } from '../protocol.ts';
 import { readChat } from './read.ts';
-import { chatRelay } from './relay.ts';
+
+/** The rules for chat calls to upstreams of the OpenAI dialect. */
+const chatRelay: RelayRules = {
+  edits: (call, upstreamModel, channel) => [
+    ...modelEdit(call, upstreamModel),
+    ...boundEdits(call, channel),
+    ...usageEdit(call, channel),
+  ],
+  tap: (call, channel) =>
+    call.framing === 'sse'
+      ? openaiStreamTap({
+          stripUsage: !call.wantsUsage,
+          candidates: call.demand.candidates,
+          reasoningOutside: reasoningOutside(channel),
+          parse: replyParser(channel),
+        })
+      : documentTap({
+          usageMember: 'usage',
+          readUsage: (usage, images) =>
+            openaiUsageOfObject(usage, images, reasoningOutside(channel)),
+          inBandFailure: openaiInBandFailure,
+          isImageReply: false,
+        }),
+  invalidReplyReason: (reply) =>
+    Array.isArray(member(reply, 'choices')) ? undefined : 'upstream_protocol_error',
+  readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
+};
+
+/**
+ * Writes the output bound under the name that the server reads: otherwise it would ignore the bound
+ * and exceed the hold (DeepSeek: earendil-works/pi#8018).
+ */
+function boundEdits(
+  { tape, demand: { maxOutputTokens } }: Call,
+  { capabilities }: Channel,
+): readonly MemberEdit[] {
+  const name = capabilities?.maxTokensField;
+  if (name === undefined || maxOutputTokens === undefined) return [];
+  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  if (tape.get(root, other) === none) return [];
+  return [
+    { name: other, value: undefined },
+    { name, value: String(maxOutputTokens) },
+  ];
+}
+
+/** Usage is always requested: charging must not depend on whether the caller asked for it. */
+function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
+  if (call.framing !== 'sse' || call.wantsUsage) return [];
+  if (channel.capabilities?.includeUsage === false) return [];
+  const inside = editInside(call, 'stream_options', { name: 'include_usage', value: 'true' });
+  return [inside ?? { name: 'stream_options', value: '{"include_usage":true}' }];
+}
 
 /** The row of `table.ts`. */
 export const chat: Protocol = {

@@ -1,9 +1,65 @@
 /** `POST /v1/images/generations`: OpenAI's image generation. */
-import { operations } from '../../call.ts';
+
+import type { MemberEdit } from '../../bytes/body/splice.ts';
+import { none, root } from '../../bytes/json/tape.ts';
+import { type Call, operations } from '../../call.ts';
+import { quoted } from '../../canonical/raw-json.ts';
+import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
+import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
+import { documentTap } from '../../dialects/taps/document-tap.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
+import { items, type JsonValue, member } from '../../json.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import type { Protocol } from '../protocol.ts';
+import { modelEdit } from '../model-edit.ts';
+import type { Protocol, RelayRules } from '../protocol.ts';
 import { readImages } from './read.ts';
-import { imagesRelay } from './relay.ts';
+
+/** The rules for image calls to upstreams of the OpenAI dialect. */
+const imagesRelay: RelayRules = {
+  edits: (call, upstreamModel, channel) => [
+    ...(namesModel(call) ? modelEdit(call, upstreamModel) : addedModel(upstreamModel)),
+    ...formatEdits(call, channel),
+  ],
+  tap: (_call, channel) =>
+    documentTap({
+      usageMember: 'usage',
+      readUsage: (usage, images) => openaiUsageOfObject(usage, images, reasoningOutside(channel)),
+      inBandFailure: openaiInBandFailure,
+      isImageReply: true,
+    }),
+  invalidReplyReason,
+  readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
+};
+
+/** Whether the body has a model, or the gateway's default applies. */
+function namesModel({ tape }: Call): boolean {
+  return tape.present(root, 'model') !== none;
+}
+
+function addedModel(upstreamModel: string): readonly MemberEdit[] {
+  return [{ name: 'model', value: quoted(upstreamModel) }];
+}
+
+/** Every image must be Base64: a URL is never fetched and never passed on. */
+function invalidReplyReason(reply: JsonValue): FailureReason | undefined {
+  const images = items(member(reply, 'data'));
+  if (images.length === 0) return 'upstream_empty';
+  const isBase64 = images.every((image) => typeof member(image, 'b64_json') === 'string');
+  return isBase64 ? undefined : 'upstream_image_not_base64';
+}
+
+/**
+ * Requests Base64 from servers that need to be told, and removes the member for servers that refuse
+ * it.
+ */
+function formatEdits({ tape }: Call, { capabilities }: Channel): readonly MemberEdit[] {
+  if (capabilities?.imageBase64 === 'response_format') {
+    return [{ name: 'response_format', value: '"b64_json"' }];
+  }
+  const isRequested = tape.get(root, 'response_format') !== none;
+  return isRequested ? [{ name: 'response_format', value: undefined }] : [];
+}
 
 /** The row of `table.ts`. */
 export const images: Protocol = {

@@ -2,17 +2,15 @@
  * Finds the API key of a request by its secret, or, if the host opted in, by the session of a
  * signed-in user. A key that was sent is refused with the same text whatever the reason is.
  */
-
 import type { GatewayRequest } from '../../http.ts';
 import type { Settings } from '../../options.ts';
-import type { ApiKey, KeyRequest } from '../../ports/key-store.ts';
+import type { ApiKey, KeyRequest, SessionStore } from '../../ports/key-store.ts';
 import { sharedPathCallers } from '../../protocols/caller-of.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import { secretKind } from '../../secret.ts';
 import type { Received } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
 import { foreignSession, invalidKey, type KeyProblem, noKey, noSession } from './key-errors.ts';
-import { mayUseSession } from './session.ts';
 
 /** Long enough for a JWT with many claims. */
 const maxSecretLength = 8_192;
@@ -94,4 +92,26 @@ function usableKey(
   if (key.disabled) return 'key_disabled';
   const { expiresAtMs } = key;
   return expiresAtMs !== undefined && clock.now() >= expiresAtMs ? 'key_expired' : key;
+}
+
+/**
+ * True for a request that only a page of the app's own origin can have caused. A form of another
+ * site can't send JSON as its content type, and a script of another site can't choose the headers
+ * `sec-fetch-site` and `origin`.
+ */
+function mayUseSession(
+  { headers }: Pick<GatewayRequest, 'headers'>,
+  { origins = [] }: Pick<SessionStore, 'origins'>,
+): boolean {
+  if (!isJson(headers['content-type'])) return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { origin } = headers;
+  return typeof origin === 'string' && origins.includes(origin);
+}
+
+function isJson(contentType: string | readonly string[] | undefined): boolean {
+  if (typeof contentType !== 'string') return false;
+  const [type = ''] = contentType.split(';');
+  return type.trim().toLowerCase() === 'application/json';
 }

@@ -2,7 +2,7 @@
  * Refuses members that raise the cost of a call or reach beyond it, unless the model allows them or
  * has a price for them.
  */
-import type { Call, GuardedUse } from '../../call.ts';
+import type { Call, GuardedUse, MediaKind } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import {
   type CostMember,
@@ -10,14 +10,41 @@ import {
   type FreePrice,
   type MemberPrice,
   type Price,
+  type TokenRates,
 } from '../../money.ts';
 import type { Model, ProtocolName } from '../../ports/catalog.ts';
 import type { ReachMember } from '../../ports/reach-members.ts';
 import { type GuardedRow, guardedRows } from '../../protocols/guarded-members.ts';
 import { outputBound } from '../settle/hold.ts';
-import { checkMediaRates } from './check-media-rates.ts';
 import { isBounded, isProviderTool } from './member-costs.ts';
 import { canBeLeftOut, isOptional, type ToolRules } from './optional-tools.ts';
+
+/** The rates that cover each kind. A document is billed as images; a reference may be anything. */
+const ratesOf: Readonly<Record<MediaKind, readonly (keyof TokenRates)[]>> = {
+  image: ['imageInput'],
+  audio: ['audioInput'],
+  video: ['videoInput'],
+  document: ['imageInput'],
+  reference: ['imageInput', 'audioInput', 'videoInput'],
+};
+
+/**
+ * Media cost several times as much as text, and most such prices have a rate for text only.
+ *
+ * @throws GatewayError `invalid_request` that names the first part without a rate
+ */
+function checkMediaRates({ demand }: Call, { price }: Model): void {
+  if (price.per !== 'token') return;
+  const { rates } = price;
+  for (const { kind, at } of demand.prompt.media) {
+    if (ratesOf[kind].every((name) => rates[name] !== undefined)) continue;
+    throw new GatewayError(
+      'invalid_request',
+      `\`${at}\` is media for which this model has no price. Send text instead.`,
+      { param: at, reason: 'media_not_priced' },
+    );
+  }
+}
 
 const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [row.row, row]));
 

@@ -7,20 +7,33 @@ import { rawValues } from '../../bytes/json/raw-values.ts';
 import { parseBodyExactly } from '../../bytes/json/scan/body.ts';
 import type { Call, OperationName } from '../../call.ts';
 import { maxTranslatedValues, tooComplex } from '../../canonical/complexity.ts';
+import { estimateTokens } from '../../canonical/estimate-tokens.ts';
 import { capabilitiesOf } from '../../dialects/capabilities.ts';
-import type { CallerExchange, ReplyHead, UpstreamTarget } from '../../dialects/codec.ts';
-import type { Dialect, DialectCodecs } from '../../dialects/dialect.ts';
+import type {
+  CallerExchange,
+  ReplyHead,
+  TokenCounter,
+  UpstreamTarget,
+} from '../../dialects/codec.ts';
+import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
 import type { EmbeddingCallerExchange } from '../../dialects/embedding-codec.ts';
 import type { ImageRequest } from '../../dialects/image-codec.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
-import type { ProtocolCodecs } from '../../protocols/protocol.ts';
+import type { ProtocolCodecs, TokenCountCodec } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { withKeptItems } from '../references/reference-edits.ts';
 import { estimatedPrompt } from '../settle/estimated-prompt.ts';
-import type { Prepared } from './prepared-call.ts';
-import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
+import { droppedNote, estimatedNote } from './notes.ts';
+import {
+  documentIn,
+  type Judgement,
+  maxBufferedRelayBytes,
+  type Prepared,
+  type PreparedRequest,
+  type WholeReply,
+} from './prepared-call.ts';
 import { prepareTranslated, type Translation } from './translated.ts';
 import { prepareTranslatedEmbeddings } from './translated-embeddings.ts';
 import { prepareTranslatedImage } from './translated-image.ts';
@@ -230,4 +243,56 @@ function parsedBody({ body, isTooComplex }: Call): JsonObject {
   if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
   const parsed = parseBodyExactly(body);
   return isJsonObject(parsed) ? parsed : {};
+}
+
+/**
+ * Prepares a count that the upstream makes.
+ *
+ * @throws GatewayError `not_portable` that names what this upstream does not support
+ */
+function prepareUpstreamCount(
+  translation: Translation,
+  counter: TokenCounter,
+  codec: TokenCountCodec,
+): PreparedRequest {
+  const { call, caller, dialect, target } = translation;
+  const { text, dropped } = counter.body(caller.request, target);
+  return {
+    dialect,
+    streamContentType: dialect.streams.contentType,
+    path: upstreamPath(dialect, call, target.upstreamModel),
+    framing: 'json',
+    body: [Buffer.from(text)],
+    prompt: undefined,
+    // A strict model refuses such members in the call itself. They do not change the count.
+    notes: droppedNote(dropped, false, caller.unasked),
+    maxBufferedBytes: maxBufferedRelayBytes,
+    canTapDocument: false,
+    tap: undefined,
+    judge: (bytes) => judge(bytes, translation, counter, codec),
+    replyToRefusal: () => undefined,
+  };
+}
+
+function judge(
+  bytes: Uint8Array,
+  { dialect }: Translation,
+  { read }: TokenCounter,
+  codec: TokenCountCodec,
+): Judgement {
+  const found = documentIn(bytes, dialect);
+  if (found.kind !== 'document') return found;
+  const count = read(found.reply);
+  if (count === undefined) return { kind: 'bad', reason: 'upstream_protocol_error' };
+  return { kind: 'whole', bytes: Buffer.from(codec.write(count)), usage: undefined };
+}
+
+/** The gateway's own estimate. */
+function estimatedCount({ caller }: Translation, codec: TokenCountCodec): WholeReply {
+  return {
+    kind: 'whole',
+    bytes: Buffer.from(codec.write(estimateTokens(caller.request))),
+    usage: undefined,
+    notes: estimatedNote(codec.member),
+  };
 }

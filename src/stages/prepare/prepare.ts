@@ -3,20 +3,25 @@
  * translates it.
  */
 import type { Call, GuardedUse } from '../../call.ts';
-import type { Dialect } from '../../dialects/dialect.ts';
+import type { Dialect, ImageCounter } from '../../dialects/dialect.ts';
+import { brokenReply, type StreamTap } from '../../dialects/taps/tap.ts';
+import { noUsage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { isRelayed, type Protocol, type RelayRules } from '../../protocols/protocol.ts';
+import {
+  isRelayed,
+  type Protocol,
+  type RelayRules,
+  type ReplyRepair,
+} from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { leftOutTools } from '../models/check-members.ts';
 import { withoutTools } from '../models/optional-tools.ts';
 import { relayEdits } from '../references/reference-edits.ts';
 import type { ResolvedReferences } from '../references/resolved-references.ts';
 import type { CallTranslator } from './call-translator.ts';
-import { withCountedImages } from './counted-images.ts';
 import { droppedNote } from './notes.ts';
-import type { Prepared, PreparedCall, PreparedRequest } from './prepared-call.ts';
+import type { Judgement, Prepared, PreparedCall, PreparedRequest } from './prepared-call.ts';
 import { type MoreEdits, prepareRelayed, type RelayInput } from './relayed.ts';
-import { withRepair } from './repaired.ts';
 import type { LoadedTranslation, Translations } from './translations.ts';
 
 /**
@@ -198,4 +203,92 @@ function hasRemovableUnknown({ sealed, leavesOutUnknown }: ResolvedReferences): 
     unknown.length > 0 &&
     unknown.every(({ reference }) => reference.isRemovable)
   );
+}
+
+/**
+ * Wraps a prepared call so that its usage includes the images in the reply, counted as the caller
+ * gets it.
+ */
+function withCountedImages(
+  prepared: PreparedRequest,
+  makeCounter: () => ImageCounter,
+): PreparedRequest {
+  const { tap } = prepared;
+  return {
+    ...prepared,
+    tap: tap === undefined ? undefined : () => countingTap(tap(), makeCounter()),
+    judge: (bytes) => {
+      const judgement = prepared.judge(bytes);
+      if (judgement.kind !== 'whole') return judgement;
+      const counter = makeCounter();
+      counter.write(judgement.bytes);
+      return { ...judgement, usage: { ...(judgement.usage ?? noUsage), images: counter.images() } };
+    },
+  };
+}
+
+function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
+  const counting = (bytes: Uint8Array): Uint8Array => {
+    counter.write(bytes);
+    return bytes;
+  };
+  return {
+    ...tap,
+    write: (chunk) => counting(tap.write(chunk)),
+    end: () => counting(tap.end()),
+    usage: () => {
+      const usage = tap.usage();
+      const images = counter.images();
+      // A complete reply without images is known to have none. An unfinished one may get some.
+      const isKnown = usage !== undefined || images > 0 || tap.complete();
+      return isKnown ? { ...(usage ?? noUsage), images } : undefined;
+    },
+  };
+}
+
+/** A call, the channel to which it is relayed, and the report of a reply in another format. */
+interface RepairInput {
+  readonly call: Call;
+  readonly channel: Channel;
+  readonly report: (channelId: string) => void;
+}
+
+/** Wraps the prepared call. */
+function withRepair(
+  prepared: PreparedRequest,
+  repairOf: NonNullable<RelayRules['repair']>,
+  { call, channel, report }: RepairInput,
+): PreparedRequest {
+  const { tap, judge } = prepared;
+  const makeRepair = (): ReplyRepair => repairOf(call, channel);
+  const onRepaired = (): void => report(channel.id);
+  return {
+    ...prepared,
+    isComputed: true,
+    tap: tap === undefined ? undefined : () => repairingTap(tap(), makeRepair(), onRepaired),
+    judge: (bytes) => repaired(judge(bytes), makeRepair(), onRepaired),
+  };
+}
+
+function repaired(judgement: Judgement, repair: ReplyRepair, onRepaired: () => void): Judgement {
+  if (judgement.kind !== 'whole') return judgement;
+  const bytes = repair.write(judgement.bytes);
+  if (repair.isUnusable()) return { kind: 'bad', reason: unusable, countedTokens: 0 };
+  if (repair.hasRepaired()) onRepaired();
+  return { ...judgement, bytes };
+}
+
+const unusable = 'upstream_unusable';
+
+function repairingTap(tap: StreamTap, repair: ReplyRepair, onRepaired: () => void): StreamTap {
+  return {
+    ...tap,
+    write: (chunk) => repair.write(tap.write(chunk)),
+    end: () => {
+      if (repair.hasRepaired()) onRepaired();
+      return repair.write(tap.end());
+    },
+    complete: () => tap.complete() && !repair.isUnusable(),
+    failure: () => tap.failure() ?? (repair.isUnusable() ? brokenReply(unusable) : undefined),
+  };
 }

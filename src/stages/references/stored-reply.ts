@@ -5,10 +5,10 @@
 import { parseBounded } from '../../bounded-json.ts';
 import { concatBytes } from '../../bytes/sse.ts';
 import { operations } from '../../call.ts';
-import { GatewayError, isUpstreamError } from '../../errors.ts';
+import { GatewayError, isGatewayError, isUpstreamError } from '../../errors.ts';
 import type { GatewayResponse } from '../../http.ts';
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
 import type { IndexEntry } from '../../ports/response-index.ts';
 import { isRelayed, type StoredReplyRoute } from '../../protocols/protocol.ts';
 import { readHead } from '../../upstream/body/head.ts';
@@ -28,7 +28,6 @@ import { type OpenedResponse, sendUpstream } from '../upstream/send-upstream.ts'
 import type { Upstreams } from '../upstream/try-channel.ts';
 import { idSyntax, onlyItemsKept, storedReplyNotFound } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
-import { reportRead } from './stored-reply-event.ts';
 
 /** What these requests need of a gateway. */
 export interface StoredReplyDeps extends ModelLookup {
@@ -279,4 +278,56 @@ async function wholeBody({ body }: OpenedResponse): Promise<Uint8Array> {
   throw new GatewayError('upstream_failed', 'The stored response is too large.', {
     reason: 'upstream_reply_too_large',
   });
+}
+
+/** A request for a stored reply. */
+interface ReplyRequest extends Authenticated {
+  readonly route: StoredReplyRoute;
+}
+
+/** The channel that is asked, and its model. */
+interface AskedChannel {
+  readonly model: Model;
+  readonly channel: Channel;
+}
+
+/** Reads, and emits one event at the end. Rejects as `read` does. */
+async function reportRead<T>(
+  { received, key, route }: ReplyRequest,
+  { model, channel }: AskedChannel,
+  read: () => Promise<T>,
+): Promise<T> {
+  const { emit, settings, responseContext } = received;
+  if (!emit.isObserved) return await read();
+  const { clock } = settings;
+  const [startedAtMs, startedMs] = [clock.now(), clock.monotonicMs()];
+  const report = (error: unknown): void =>
+    emit({
+      type: 'stored_reply_read',
+      requestId: responseContext.requestId,
+      keyId: key.id,
+      group: key.group,
+      protocol: route.protocol.name,
+      modelId: model.id,
+      channelId: channel.id,
+      dialect: channel.dialect,
+      responseId: route.id,
+      startedAtMs,
+      durationMs: clock.monotonicMs() - startedMs,
+      ...failureOf(error),
+    });
+  try {
+    const reply = await read();
+    report(undefined);
+    return reply;
+  } catch (error) {
+    report(error);
+    throw error;
+  }
+}
+
+function failureOf(error: unknown) {
+  if (error === undefined) return { code: undefined, reason: undefined };
+  if (!isGatewayError(error)) return { code: 'internal_error', reason: undefined } as const;
+  return { code: error.code, reason: error.reason };
 }

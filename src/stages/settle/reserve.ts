@@ -1,5 +1,6 @@
 /** Holds the quota of a call on every subject that its key is charged to, in one atomic step. */
 
+import { none, root } from '../../bytes/json/tape.ts';
 import { GatewayError, isGatewayError } from '../../errors.ts';
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
@@ -10,13 +11,13 @@ import type { ApiKey, QuotaSubject } from '../../ports/key-store.ts';
 import { defaultPartition, periodName } from '../../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../../ports/quota-store.ts';
 import { formatMoney } from '../../prices/amount.ts';
+import { maxCostOf } from '../../prices/cost.ts';
 import type { Admitted } from '../call-record.ts';
 import { isReserveResult } from '../ports/port-answers.ts';
 import { tooManyConcurrentCalls } from '../refuse.ts';
+import { outputBound } from './hold.ts';
 import type { Outbox } from './outbox.ts';
-import { quotaLevels } from './quota-levels.ts';
 import type { Reservation } from './settlement.ts';
-import { type ShorterReply, shorterReply } from './shorter-reply.ts';
 
 /** Reserves the quota of a call. */
 export type Reserve = (admitted: Admitted) => Promise<Reservation>;
@@ -246,4 +247,86 @@ function noQuota(reason: FailureReason): GatewayError {
     `The quota is not sufficient for this request. ${askForMore}`,
     { reason },
   );
+}
+
+/** Checks how much is left by the result of a reserve. */
+type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
+
+/** The reported levels are kept for this many subjects and periods; the oldest are dropped. */
+const maxReported = 10_000;
+
+/**
+ * Makes the reporter.
+ *
+ * Only lines that carry their limit can be judged, because stores return what is left and not the
+ * limit. The call's own hold does not count as used, because its charge is mostly far lower.
+ */
+export function quotaLevels(emit: EventListener): QuotaLevels {
+  const reported = new Map<string, 80 | 95>();
+
+  const reportOnce = (
+    { subject, period, limit }: QuotaLine,
+    remainingNanos: bigint,
+    percent: 80 | 95,
+  ): void => {
+    const name = `${subject} ${period}`;
+    const reportedPercent = reported.get(name);
+    if (limit === undefined || (reportedPercent !== undefined && reportedPercent >= percent))
+      return;
+    reported.delete(name);
+    reported.set(name, percent);
+    const [oldest] = reported.size > maxReported ? reported.keys() : [];
+    if (oldest !== undefined) reported.delete(oldest);
+    emit({ type: 'quota_low', subject, period, percent, limitNanos: limit, remainingNanos });
+  };
+
+  const judge = (line: QuotaLine, left: bigint): void => {
+    const { limit } = line;
+    if (limit === undefined || limit === 0n || left * 5n > limit) return;
+    reportOnce(line, left, left * 20n > limit ? 80 : 95);
+  };
+
+  return (lines, result) => {
+    if (result.status === 'held') {
+      for (let index = 0; index < lines.length; index += 1) {
+        const line = lines[index];
+        const left = result.available[index];
+        if (line !== undefined && left !== undefined) judge(line, left + line.amount);
+      }
+    } else if (result.status === 'insufficient') {
+      const line = lines.find(({ subject }) => subject === result.subject);
+      if (line !== undefined) judge(line, result.available);
+    }
+  };
+}
+
+/** A way for the caller to make a call cheaper. */
+interface ShorterReply {
+  /** The member of the request that limits the reply, as the caller spells it. */
+  readonly member: string;
+  /** The output tokens of the hold. */
+  readonly heldTokens: number;
+  /** The hold of the same call if its reply were limited to one token. */
+  readonly leastNanos: Nanos;
+}
+
+/** Undefined for an API whose replies have no limit. */
+function shorterReply({
+  route: { protocol },
+  call,
+  model,
+  hold: { bound, request },
+}: Admitted): ShorterReply | undefined {
+  const [usual] = protocol.outputLimits;
+  if (usual === undefined) return undefined;
+  const { tape } = call;
+  const sent = protocol.outputLimits.find((name) => tape.get(root, name) !== none);
+  // `images` is the number of replies that the upstream may generate, whatever they consist of.
+  const saved = bound.images * (outputBound(call, model) - 1);
+  const least = { ...bound, outputTokens: bound.outputTokens - saved };
+  return {
+    member: sent ?? usual,
+    heldTokens: bound.outputTokens,
+    leastNanos: maxCostOf(least, model.price, request),
+  };
 }

@@ -3,7 +3,9 @@
  * lost when the process ends, and no other process sees them.
  */
 import { z } from 'zod';
+import { type FairShares, fairShares } from '../../bytes/body/fair-shares.ts';
 import { type Clock, systemClock } from '../../clock.ts';
+import { StoreUnavailable } from '../../ports/call-options.ts';
 import type {
   AbandonResult,
   ClaimInput,
@@ -13,7 +15,139 @@ import type {
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
-import { idempotencyRecords, type Kept } from './idempotency-records.ts';
+
+/** A record and what the store itself needs to know about it. */
+interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
+  readonly record: ClaimRecord;
+  readonly leaseEndsAtMs: number;
+  readonly forgetAtMs: number;
+}
+
+/** A bounded number of records. */
+interface IdempotencyRecords {
+  /** The record of this name, if it is still remembered. */
+  find(name: string, nowMs: number): Kept | undefined;
+  /**
+   * Adds a running record in place of any other of this name.
+   *
+   * @throws StoreUnavailable if nothing may be forgotten for it, or the key has its fair share
+   */
+  add(name: string, kept: Kept, nowMs: number): void;
+  /** Replaces a running record by its end. */
+  end(name: string, running: Kept, ended: Kept): void;
+  forget(name: string): void;
+}
+
+/** An `unknown` record of an image call is kept at least this long. */
+const minImageRetentionMs = 60 * 60 * 1000;
+/** A claim takes one record and owns none yet. */
+const share = { own: 0, isSmall: true } as const;
+
+interface Table {
+  readonly maxRecords: number;
+  readonly byName: Map<string, Kept>;
+  /** Names of the records that may be forgotten early, oldest first. */
+  readonly done: Set<string>;
+  readonly unknownChats: Set<string>;
+  readonly unknownImages: Set<string>;
+  /** By key, how many records can't be forgotten early: running calls and unknown images. */
+  readonly pinned: FairShares;
+}
+
+/** An empty table. */
+function idempotencyRecords(maxRecords: number): IdempotencyRecords {
+  const byName = new Map<string, Kept>();
+  const table: Table = {
+    maxRecords,
+    byName,
+    done: new Set(),
+    unknownChats: new Set(),
+    unknownImages: new Set(),
+    pinned: fairShares(() => maxRecords),
+  };
+  return {
+    find: (name, nowMs) => {
+      const kept = byName.get(name);
+      return kept !== undefined && kept.forgetAtMs > nowMs ? kept : undefined;
+    },
+    add: (name, kept, nowMs) => {
+      forget(table, name);
+      makeSpace(table, nowMs);
+      if (!table.pinned.take(kept.keyId, 1, share)) throw full();
+      append(table, name, kept);
+    },
+    end: (name, running, ended) => {
+      remove(table, name, running);
+      append(table, name, ended);
+      if (!isPinned(table, ended)) table.pinned.give(ended.keyId, 1);
+    },
+    forget: (name) => forget(table, name),
+  };
+}
+
+/** The records of the same kind that may be forgotten early; undefined for a running one. */
+function groupOf(
+  { done, unknownChats, unknownImages }: Table,
+  { record, operation }: Kept,
+): Set<string> | undefined {
+  if (record.state === 'done') return done;
+  if (record.state === 'running') return undefined;
+  return operation === 'images' ? unknownImages : unknownChats;
+}
+
+function isPinned(table: Table, kept: Kept): boolean {
+  const group = groupOf(table, kept);
+  return group === undefined || group === table.unknownImages;
+}
+
+/** Appends a record, so that maps and sets stay in order of age. */
+function append(table: Table, name: string, kept: Kept): void {
+  table.byName.set(name, kept);
+  groupOf(table, kept)?.add(name);
+}
+
+function remove(table: Table, name: string, kept: Kept): void {
+  table.byName.delete(name);
+  groupOf(table, kept)?.delete(name);
+}
+
+function forget(table: Table, name: string): void {
+  const kept = table.byName.get(name);
+  if (kept === undefined) return;
+  remove(table, name, kept);
+  if (isPinned(table, kept)) table.pinned.give(kept.keyId, 1);
+}
+
+function makeSpace(table: Table, nowMs: number): void {
+  const { byName, maxRecords, done, unknownChats } = table;
+  // Two for each one added: expired records get fewer, and no single call removes all of them.
+  forgetFirstIfOld(table, nowMs);
+  forgetFirstIfOld(table, nowMs);
+  if (byName.size < maxRecords) return;
+  const first = firstOf(done) ?? firstOf(unknownChats) ?? oldImage(table, nowMs);
+  if (first === undefined) throw full();
+  forget(table, first);
+}
+
+function forgetFirstIfOld(table: Table, nowMs: number): void {
+  const [first] = table.byName;
+  if (first !== undefined && first[1].forgetAtMs <= nowMs) forget(table, first[0]);
+}
+
+function oldImage({ unknownImages, byName }: Table, nowMs: number): string | undefined {
+  const name = firstOf(unknownImages);
+  const endedAtMs = name === undefined ? undefined : byName.get(name)?.record.endedAtMs;
+  return endedAtMs !== undefined && nowMs - endedAtMs >= minImageRetentionMs ? name : undefined;
+}
+
+function firstOf(names: ReadonlySet<string>): string | undefined {
+  const [first] = names;
+  return first;
+}
+
+function full(): StoreUnavailable {
+  return new StoreUnavailable('full', { outcome: 'not_done' });
+}
 
 /** The clock of the leases, and how many records are kept. */
 export interface MemoryIdempotencyStoreOptions {

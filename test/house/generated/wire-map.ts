@@ -34,15 +34,15 @@ function cellText(cell: string, folder: string): string {
   return placesIn(cell, folder)
     .map(({ path, file, names }) => {
       const text = readText(path);
-      const missing = names.filter((name) => !exported(name).test(text));
-      if (missing.length > 0) throw new Error(`${path} does not export ${missing.join(', ')}.`);
+      const missing = names.filter((name) => !declared(name).test(text));
+      if (missing.length > 0) throw new Error(`${path} does not declare ${missing.join(', ')}.`);
       return `\`${file}.ts\` ${names.join(', ')}`;
     })
     .join('<br>');
 }
 
-function exported(name: string): RegExp {
-  return new RegExp(`^export (?:const|function\\*?|class|interface) ${name}\\b`, 'm');
+function declared(name: string): RegExp {
+  return new RegExp(`^(?:export )?(?:const|function\\*?|class|interface) ${name}\\b`, 'm');
 }
 
 interface Place {

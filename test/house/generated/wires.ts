@@ -142,7 +142,7 @@ export const callers: readonly Wire[] = [
       finish: 'finish#finishOf',
       usage: 'usage#startUsage,finalUsage',
       errors: '../errors#anthropicErrorText ../stream-events#errorEvent',
-      models: '/protocols/callers/anthropic-models#anthropicModelList,anthropicModel',
+      models: '/protocols/callers/anthropic#anthropicModelList,anthropicModel',
     },
   },
   {
@@ -171,12 +171,12 @@ export const callers: readonly Wire[] = [
       frames: 'write-stream#writeStream',
       finish: 'finish#finishMembers,promptFeedback',
       usage: 'usage#usageMetadata',
-      logprobs: 'logprobs#logprobList',
+      logprobs: 'candidate#logprobList',
       errors: '../errors#geminiErrorText',
       embeddings:
         '/protocols/native-embeddings/read#readEmbedContent,readBatchEmbedContents ' +
         '../embedding-server#geminiEmbeddingServer,geminiBatchEmbeddingServer',
-      models: '/protocols/callers/gemini-models#geminiModelList,geminiModel',
+      models: '/protocols/callers/gemini#geminiModelList,geminiModel',
     },
   },
 ];
@@ -288,7 +288,7 @@ export const relays: readonly Wire[] = [
     name: 'chat',
     folder: 'dialects/openai',
     cells: {
-      body: '/protocols/chat/relay#chatRelay',
+      body: '/protocols/chat/protocol#chatRelay',
       reply: '/dialects/taps/document-tap#documentTap',
       frames: 'stream-tap#openaiStreamTap',
       content: '/dialects/taps/content-count#contentCount /dialects/taps/event-tap#eventTap',
@@ -296,15 +296,15 @@ export const relays: readonly Wire[] = [
       usage: 'usage#openaiUsage,openaiUsageOfObject',
       errors: 'errors#openaiInBandFailure,openaiEventFailure',
       size: 'prompt-size#measureOpenai',
-      embeddings: '/protocols/embeddings/relay#embeddingsRelay embedding-repair#embeddingRepair',
-      generation: '/protocols/images/relay#imagesRelay',
+      embeddings: '/protocols/embeddings/protocol#embeddingsRelay embedding-repair#embeddingRepair',
+      generation: '/protocols/images/protocol#imagesRelay',
     },
   },
   {
     name: 'Responses',
     folder: 'dialects/openai/responses',
     cells: {
-      body: '/protocols/responses/relay#responsesRelay',
+      body: '/protocols/responses/protocol#responsesRelay',
       reply: '/dialects/taps/document-tap#documentTap referable#referableDocument',
       frames: 'stream-tap#responsesStreamTap event-document#eventDocument',
       content: 'content-count#responseCount stream-record#recordEvent',
@@ -321,12 +321,12 @@ export const relays: readonly Wire[] = [
     folder: 'dialects/anthropic',
     cells: {
       body:
-        '/protocols/messages/relay#messagesRelay ' +
-        '/protocols/messages/headers#checkMessagesHeaders,forwardedParts',
+        '/protocols/messages/protocol#messagesRelay ' +
+        '/protocols/messages/protocol#checkMessagesHeaders,forwardedParts',
       reply: '/dialects/taps/document-tap#documentTap',
       frames: 'stream-tap#messagesStreamTap',
       content: '/dialects/taps/content-count#contentCount /dialects/taps/event-tap#eventTap',
-      reasoning: '/protocols/messages/envelopes#foreignThinking',
+      reasoning: '/protocols/messages/protocol#foreignThinking',
       usage: 'usage#messageUsage,usageOfObject',
       errors: 'errors#anthropicInBandFailure',
       size: 'prompt-size#measureAnthropic media-sources#addSource',
@@ -336,7 +336,7 @@ export const relays: readonly Wire[] = [
     name: 'Gemini',
     folder: 'dialects/gemini',
     cells: {
-      body: '/protocols/native/relay#nativeRelay',
+      body: '/protocols/native/protocol#nativeRelay',
       reply: '/dialects/taps/document-tap#documentTap',
       frames: 'stream-tap#geminiStreamTap array-tap#geminiArrayTap',
       content:
@@ -347,7 +347,7 @@ export const relays: readonly Wire[] = [
       usage: 'usage#geminiUsage stream-record#usageSoFar',
       errors: 'errors#geminiInBandFailure,isGeminiReply',
       size: 'prompt-size#measureGemini',
-      embeddings: '/protocols/native-embeddings/relay#embedContentRelay,batchEmbedContentsRelay',
+      embeddings: '/protocols/native-embeddings/protocol#embedContentRelay,batchEmbedContentsRelay',
     },
   },
 ];

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/json.ts';
-import { textsOf } from '../../../src/stages/guard-texts.ts';
+import { textsOf } from '../../../src/stages/guard.ts';
 import { sampleRequests } from '../../support/models.ts';
 import { guarded } from './guarded-gateway.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../../src/ports/quota-store.ts';
 import { formatMoney } from '../../../src/prices/amount.ts';
-import { quotaLevels } from '../../../src/stages/settle/quota-levels.ts';
+import { quotaLevels } from '../../../src/stages/settle/reserve.ts';
 import {
   type CallerRequest,
   gatewayInProcess,

@@ -3,15 +3,16 @@
  * gateway keeps none.
  */
 import type { PageContext, View } from '../context.ts';
-import { type Child, el, link } from '../dom.ts';
+import { type Child, el, link, refill } from '../dom.ts';
 import { wordsOf } from '../format.ts';
 import { pager } from '../pager.ts';
 import { empty, panel } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
+import { searchField } from '../search-bar.ts';
 import type { CallPage, RefusalReason } from '../wire.ts';
 import { callDrawer } from './call-drawer.ts';
+import { outcomeNames, outcomeWord } from './call-outcome.ts';
 import { callTable } from './call-table.ts';
-import { callFilters } from './calls-filters.ts';
 import { refusalTable } from './refusal-table.ts';
 
 /** Opens the view. */
@@ -114,5 +115,88 @@ function curlLine(): string {
     `curl ${location.origin}/v1/chat/completions -H "authorization: Bearer $KEY" ` +
     `-H "content-type: application/json" ` +
     `-d '{"model":"…","messages":[{"role":"user","content":"Hello"}]}'`
+  );
+}
+
+/** The row above the list. */
+interface Filters {
+  readonly node: HTMLElement;
+  show(route: Route): void;
+}
+
+const texts = [
+  { name: 'key', label: 'Key' },
+  { name: 'model', label: 'Model' },
+  { name: 'channel', label: 'Channel' },
+  { name: 'code', label: 'Refusal code' },
+] as const;
+
+/** Creates the row. */
+function callFilters(page: PageContext): Filters {
+  const fields = texts.map(({ name, label }) => ({ name, field: textField(name, label) }));
+  const outcome = outcomeField();
+  const clear = el('span', { class: 'clear' });
+  const apply = (): void => {
+    const params = Object.fromEntries(fields.map(({ name, field }) => [name, field.value.trim()]));
+    page.go({ view: 'calls', params: { ...params, outcome: outcome.value } });
+  };
+  for (const field of [outcome, ...fields.map(({ field }) => field)]) {
+    field.addEventListener('change', apply);
+  }
+  const labelled = fields.map(({ field }, index) => labelFor(texts[index]?.label ?? '', field));
+  return {
+    node: el(
+      'div',
+      { class: 'filters' },
+      searchForm(page),
+      labelFor('Outcome', outcome),
+      labelled,
+      clear,
+    ),
+    show: ({ params }) => {
+      for (const { name, field } of fields) field.value = params[name] ?? '';
+      outcome.value = params.outcome ?? '';
+      const isFiltered = Object.values(params).some((value) => value !== '');
+      const all = link(page.href({ view: 'calls' }), 'Clear', { 'data-focus': 'clear' });
+      refill(clear, isFiltered ? all : undefined);
+    },
+  };
+}
+
+/** Opens one request, wherever it is in the log. */
+function searchForm(page: PageContext): HTMLElement {
+  const { node, input, onSearch } = searchField('Find a request by its id', 'Request id');
+  onSearch(() => {
+    const id = input.value.trim();
+    if (id !== '') page.go({ view: 'calls', id, params: page.route().params });
+  });
+  return node;
+}
+
+function textField(name: string, label: string): HTMLInputElement {
+  return el('input', {
+    id: `filter-${name}`,
+    autocomplete: 'off',
+    spellcheck: 'false',
+    maxlength: '256',
+    placeholder: label === 'Refusal code' ? 'any code' : `any ${label.toLowerCase()}`,
+  });
+}
+
+function outcomeField(): HTMLSelectElement {
+  return el(
+    'select',
+    { id: 'filter-outcome' },
+    el('option', { value: '' }, 'any outcome'),
+    outcomeNames.map((name) => el('option', { value: name }, outcomeWord(name))),
+  );
+}
+
+function labelFor(label: string, field: HTMLElement): HTMLElement {
+  return el(
+    'span',
+    { class: 'filter' },
+    el('label', { for: field.id, class: 'only-read' }, label),
+    field,
   );
 }

@@ -4,13 +4,13 @@
  */
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
-import { el, refill } from '../dom.ts';
-import { countText, dayText, minuteText, sinceText, utcDayText } from '../format.ts';
-import { failure, loading, section, titledSection } from '../panel.ts';
-import type { Bucket, Now } from '../wire.ts';
-import { attentionList } from './now-attention.ts';
+import { el, link, refill, timeOf } from '../dom.ts';
+import { agoText, countText, dayText, minuteText, sinceText, utcDayText } from '../format.ts';
+import { type IconName, icon } from '../icons.ts';
+import { empty, failure, loading, section, titledSection } from '../panel.ts';
+import type { Attention, Bucket, Now } from '../wire.ts';
 import { figuresOf, sinceMsOf, sumOf } from './now-figures.ts';
-import { sentenceOf } from './now-sentence.ts';
+import { linkOf, sentenceOf } from './now-sentence.ts';
 import { refusalTable } from './refusal-table.ts';
 
 const outcomes = [
@@ -134,4 +134,55 @@ function sourceText(now: Now): string | undefined {
   return isShort
     ? undefined
     : 'This process, at most the last hour: there is no usage log to query.';
+}
+
+const kinds: Readonly<
+  Record<Attention['kind'], { readonly icon: IconName; readonly word: string }>
+> = {
+  channel: { icon: 'bad', word: 'Channel' },
+  quota: { icon: 'key', word: 'Quota' },
+  doubt: { icon: 'question', word: 'In doubt' },
+  store: { icon: 'store', word: 'Store' },
+  host: { icon: 'host', word: 'Host app' },
+  settlement: { icon: 'money', word: 'Charge' },
+};
+
+/** The list, or a note that it is empty. */
+function attentionList({ attention, nowMs }: Now, page: PageContext): HTMLElement {
+  if (attention.length === 0) return empty(icon('ok'), el('p', {}, 'Nothing needs a person.'));
+  return el(
+    'ul',
+    { class: 'attention' },
+    attention.map((entry, index) => entryOf(entry, index, nowMs, page)),
+  );
+}
+
+function entryOf(
+  { kind, text, href, sinceMs }: Attention,
+  index: number,
+  nowMs: number,
+  page: PageContext,
+): HTMLElement {
+  const { icon: name = 'warn', word = kind } = kinds[kind] ?? {};
+  return el(
+    'li',
+    { class: `attention-${kind}` },
+    link(
+      linkOf(href, page),
+      [
+        icon(name),
+        el('span', { class: 'attention-kind' }, word),
+        el('span', { class: 'attention-text' }, withoutIso(text, nowMs)),
+        sinceMs === null
+          ? undefined
+          : el('span', { class: 'attention-since' }, timeOf(sinceMs, agoText(sinceMs, nowMs))),
+      ],
+      { 'data-focus': `a${index}` },
+    ),
+  );
+}
+
+/** Replaces a time of the interface, such as when a channel is back, with a readable one. */
+function withoutIso(text: string, nowMs: number): string {
+  return text.replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/, (iso) => agoText(Date.parse(iso), nowMs));
 }

@@ -2,18 +2,26 @@
  * Spend: what was charged, by one grouping and then by another, for the time of the range; the last
  * month day by day; and whether the usage log and the quota store agree.
  */
+
+import { barChart } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, link } from '../dom.ts';
-import { countText, exactMoney, moneyText } from '../format.ts';
+import {
+  countText,
+  exactMoney,
+  moneyColumn,
+  moneyText,
+  shareOf,
+  shortCount,
+  utcDayText,
+} from '../format.ts';
 import { icon } from '../icons.ts';
 import { pager } from '../pager.ts';
 import { empty, type Panel, panel } from '../panel.ts';
-import { rangeMs } from '../route.ts';
-import type { Usage } from '../wire.ts';
-import { booksPanel } from './spend-books.ts';
-import { dayPanel } from './spend-days.ts';
-import { groupingControls, groupingsOf } from './spend-groupings.ts';
-import { spendTable } from './spend-table.ts';
+import { type Route, rangeMs } from '../route.ts';
+import { shareCell } from '../share-bar.ts';
+import { type Column, table } from '../table.ts';
+import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
 /** Opens the view. */
 export function spendView(page: PageContext): View {
@@ -119,4 +127,269 @@ function periodNote(page: PageContext): HTMLElement {
     `${text(fromMs)} to ${text(toMs)} UTC, from the usage log of all processes. Amounts are in ` +
       'your currency unit; cost and margin count the calls whose channel states its cost.',
   );
+}
+
+/** The panel, with a choice of the period. */
+function booksPanel(page: PageContext): Panel {
+  const today = new Date(page.nowMs()).toISOString().slice(0, 10);
+  const month = today.slice(0, 7);
+  const period = el(
+    'select',
+    { 'aria-label': 'Period of the books' },
+    el('option', { value: month }, `month ${month}`),
+    el('option', { value: today }, `day ${today}`),
+    el('option', { value: 'total' }, 'limits without a period'),
+  );
+  const books = panel<{ readonly data: readonly BooksRow[] }>({
+    title: 'Usage log and quota store',
+    what: 'the books',
+    tools: period,
+    load: (signal) => {
+      const path = period.value === 'total' ? '/books?period=' : `/books?period=${period.value}`;
+      return page.api.get(path, {}, signal);
+    },
+    render: ({ data }) => (data.length === 0 ? agreed() : [differences(data), note()]),
+  });
+  period.addEventListener('change', books.load);
+  return books;
+}
+
+function agreed(): Child {
+  return empty(
+    icon('ok'),
+    el('p', {}, 'The usage log and the quota store agree on every charge of this period.'),
+  );
+}
+
+function differences(rows: readonly BooksRow[]): HTMLElement {
+  const amount = (head: string, of: (row: BooksRow) => string): Column<BooksRow> => ({
+    head,
+    kind: 'number',
+    cell: (row) => el('span', { title: exactMoney(of(row)) }, moneyText(of(row))),
+  });
+  return table<BooksRow>({
+    label: 'Where the usage log and the quota store differ',
+    columns: [
+      {
+        head: 'subject',
+        kind: 'main',
+        cell: ({ subject }) => el('span', { class: 'id' }, subject),
+      },
+      { head: 'partition', cell: ({ partition }) => partition },
+      amount('quota store', ({ usedNanos }) => usedNanos),
+      amount('log, booked', ({ bookedNanos }) => bookedNanos),
+      amount('log, not booked yet', ({ unbookedNanos }) => unbookedNanos),
+      amount('in no record', ({ unloggedNanos }) => unloggedNanos),
+    ],
+    rows,
+    keyOf: ({ partition, subject, period }) => [partition, subject, period].join('\n'),
+  });
+}
+
+function note(): HTMLElement {
+  return el(
+    'p',
+    { class: 'note' },
+    'In no record: a gateway was killed before it wrote the record of a charge. Not booked ' +
+      'yet: a store was down; the charge is delivered when it is back.',
+  );
+}
+
+const dayMs = 86_400_000;
+const dayCount = 30;
+const nanosPerUnit = 1e9;
+
+/** The chart; it does not depend on the range. */
+function dayPanel(page: PageContext): Panel {
+  const chart = barChart({
+    label: 'Charged per day, in UTC',
+    series: [
+      { name: 'booked', color: '--complete' },
+      { name: 'not booked yet', color: '--refused' },
+    ],
+    timeName: 'day',
+    valueText: (value) => moneyText(BigInt(Math.round(value * nanosPerUnit))),
+    axisText: (value) => countText(value),
+    tickText: utcDayText,
+    barText: utcDayText,
+  });
+  const inner = panel<Usage>({
+    title: 'Charged per day, UTC',
+    what: 'the last thirty days',
+    load: (signal) => {
+      const toMs = (Math.floor(page.nowMs() / dayMs) + 1) * dayMs;
+      const fromMs = toMs - dayCount * dayMs;
+      const query = { by: 'day', fromMs: String(fromMs), toMs: String(toMs), sort: 'name' };
+      return page.api.get('/usage', query, signal);
+    },
+    render: (usage) => {
+      if (usage.data.length === 0) return empty(el('p', {}, 'There were no calls in thirty days.'));
+      chart.update(dataOf(usage, page.nowMs()));
+      return chart.node;
+    },
+  });
+  return {
+    ...inner,
+    close: () => {
+      inner.close();
+      chart.close();
+    },
+  };
+}
+
+/** The report has no rows for days without calls. */
+function dataOf({ data }: Usage, nowMs: number) {
+  const rows = new Map(data.map((row) => [row.names[0], row]));
+  const todayMs = Math.floor(nowMs / dayMs) * dayMs;
+  const startsMs = Array.from(
+    { length: dayCount },
+    (_, index) => todayMs - (dayCount - 1 - index) * dayMs,
+  );
+  const found = startsMs.map((ms) => rows.get(new Date(ms).toISOString().slice(0, 10)));
+  const units = (nanos: bigint): number => Number(nanos) / nanosPerUnit;
+  return {
+    startsMs,
+    values: [
+      found.map((row) =>
+        row === undefined ? 0 : units(BigInt(row.chargeNanos) - BigInt(row.unbookedNanos)),
+      ),
+      found.map((row) => (row === undefined ? 0 : units(BigInt(row.unbookedNanos)))),
+    ],
+  };
+}
+
+/** The table with a bar for each row. */
+function spendTable({ data, total }: Usage, page: PageContext): HTMLElement {
+  const { by, second } = groupingsOf(page.route());
+  const money = moneyColumn(data.map(({ chargeNanos }) => chargeNanos));
+  const amount = (head: string, of: (row: UsageRow) => string | null): Column<UsageRow> => ({
+    head,
+    kind: 'number',
+    cell: (row) => {
+      const nanos = of(row);
+      return el('span', { title: nanos === null ? undefined : exactMoney(nanos) }, money(nanos));
+    },
+  });
+  return table<UsageRow>({
+    label: 'Spend, the most expensive first',
+    columns: [
+      nameColumn(by, 0, page),
+      ...(second === undefined ? [] : [nameColumn(second, 1, page)]),
+      {
+        head: 'share',
+        kind: 'share',
+        cell: ({ chargeNanos }) => shareCell(shareOf(chargeNanos, total.chargeNanos), '--complete'),
+      },
+      amount('charged', ({ chargeNanos }) => chargeNanos),
+      amount('cost', (row) => row.costNanos),
+      amount('margin', (row) => row.marginNanos),
+      { head: 'calls', kind: 'number', cell: ({ calls }) => countText(calls) },
+      { head: 'tokens in', kind: 'number', cell: ({ inputTokens }) => tokens(inputTokens) },
+      { head: 'tokens out', kind: 'number', cell: ({ outputTokens }) => tokens(outputTokens) },
+      { head: 'images', kind: 'number', cell: ({ images }) => countText(images) },
+    ],
+    rows: data,
+    keyOf: ({ names }) => names.join('\n'),
+  });
+}
+
+function tokens(count: number): Child {
+  return el('span', { title: countText(count) }, shortCount(count));
+}
+
+/** A name links to its calls, if calls can be filtered by it. */
+function nameColumn(grouping: string, index: number, page: PageContext): Column<UsageRow> {
+  const filters = ['key', 'model', 'channel', 'outcome'];
+  return {
+    head: grouping,
+    ...(index === 0 ? { kind: 'main' } : {}),
+    cell: ({ names }) => {
+      const name = names[index] ?? '';
+      if (name === '') return el('span', { class: 'hint' }, `without ${grouping}`);
+      if (!filters.includes(grouping)) return el('span', { class: 'id' }, name);
+      const href = page.href({ view: 'calls', params: { [grouping]: name } });
+      return link(href, name, { class: 'id', 'data-focus': `${index} ${names.join(' ')}` });
+    },
+  };
+}
+
+const usual = ['model', 'key', 'group', 'channel', 'day', 'outcome'] as const;
+const metadata = 'metadata.';
+
+/** One grouping, and optionally a second one within it. */
+interface Groupings {
+  readonly by: string;
+  readonly second: string | undefined;
+}
+
+/** The groupings of a place. */
+function groupingsOf({ params }: Route): Groupings {
+  const by = known(params.by) ?? 'model';
+  const second = known(params.second);
+  return { by, second: second === by ? undefined : second };
+}
+
+function known(name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const isMetadata = name.startsWith(metadata) && name.length > metadata.length;
+  return isMetadata ? name : usual.find((grouping) => grouping === name);
+}
+
+/** The two choices, and a field for the name of metadata. */
+interface GroupingControls {
+  readonly node: HTMLElement;
+  show(route: Route): void;
+}
+
+/** Creates the choices. */
+function groupingControls(page: PageContext): GroupingControls {
+  const by = grouping('by', 'by');
+  const second = grouping('second', 'then by');
+  const apply = (): void =>
+    page.go({ view: 'spend', params: { by: by.value(), second: second.value() } });
+  by.onChange(apply);
+  second.onChange(apply);
+  return {
+    node: el('div', { class: 'groupings' }, by.node, second.node),
+    show: (route) => {
+      const shown = groupingsOf(route);
+      by.show(shown.by);
+      second.show(shown.second ?? '');
+    },
+  };
+}
+
+function grouping(name: string, label: string) {
+  const select = el(
+    'select',
+    { id: `grouping-${name}` },
+    name === 'second' ? el('option', { value: '' }, 'nothing else') : undefined,
+    usual.map((value) => el('option', { value }, value)),
+    el('option', { value: metadata }, 'metadata …'),
+  );
+  const field = el('input', {
+    'aria-label': `Name of the metadata, ${label}`,
+    placeholder: 'name',
+    maxlength: '128',
+    autocomplete: 'off',
+    hidden: true,
+  });
+  return {
+    node: el('span', { class: 'grouping' }, el('label', { for: select.id }, label), select, field),
+    value: () => (select.value === metadata ? `${metadata}${field.value.trim()}` : select.value),
+    show: (value: string) => {
+      const isMetadata = value.startsWith(metadata);
+      select.value = isMetadata ? metadata : value;
+      field.hidden = !isMetadata;
+      field.value = isMetadata ? value.slice(metadata.length) : '';
+    },
+    onChange: (apply: () => void) => {
+      field.addEventListener('change', apply);
+      select.addEventListener('change', () => {
+        field.hidden = select.value !== metadata;
+        if (field.hidden) apply();
+        else field.focus();
+      });
+    },
+  };
 }

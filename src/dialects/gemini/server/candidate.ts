@@ -2,7 +2,6 @@
  * Builds one candidate of a reply from its events, as JSON text: in pieces for a stream, or
  * complete for a whole reply.
  */
-
 import { parseBounded } from '../../../bounded-json.ts';
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import { type JsonNode, jsonText, quoted } from '../../../canonical/raw-json.ts';
@@ -10,10 +9,11 @@ import {
   type ChoiceEvent,
   type Citation,
   mayCutCall,
+  type TokenLogprob,
   type ToolCallBegin,
 } from '../../../canonical/reply.ts';
+import { type JsonNumber, numberOf } from '../../../json.ts';
 import { type FinishState, finishMembers } from './finish.ts';
-import { type LogprobList, logprobList } from './logprobs.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
 
 /** A candidate under construction. */
@@ -232,4 +232,55 @@ function addCitations(citations: readonly Citation[], { members, sources, choice
 
 function content(parts: string): string {
   return parts === '' ? '' : `"content":{"role":"model","parts":[${parts}]},`;
+}
+
+/** The tokens to be written, and the average over all tokens of the candidate. */
+interface LogprobList {
+  add(tokens: readonly TokenLogprob[]): void;
+  isEmpty(): boolean;
+  /** Returns and clears the `logprobsResult` member, preceded by a comma; empty without tokens. */
+  take(): string;
+  /** The `avgLogprobs` member, preceded by a comma; empty if there never was a token. */
+  average(): string;
+}
+
+/** Creates the list of one candidate. */
+function logprobList(): LogprobList {
+  let waiting: TokenLogprob[] = [];
+  let sum = 0;
+  let count = 0;
+  return {
+    add: (tokens) => {
+      for (const token of tokens) {
+        waiting.push(token);
+        sum += numberOf(token.logprob) ?? 0;
+      }
+      count += tokens.length;
+    },
+    isEmpty: () => waiting.length === 0,
+    take: () => {
+      const tokens = waiting;
+      waiting = [];
+      return tokens.length === 0 ? '' : `,"logprobsResult":${jsonText(resultOf(tokens))}`;
+    },
+    average: () => (count === 0 ? '' : `,"avgLogprobs":${jsonText(sum / count)}`),
+  };
+}
+
+function resultOf(tokens: readonly TokenLogprob[]): JsonNode {
+  const hasTop = tokens.some(({ top }) => top.length > 0);
+  return {
+    chosenCandidates: tokens.map(row),
+    topCandidates: hasTop ? tokens.map(({ top }) => ({ candidates: top.map(row) })) : undefined,
+  };
+}
+
+function row({
+  token,
+  logprob,
+}: {
+  readonly token: string;
+  readonly logprob: JsonNumber;
+}): JsonNode {
+  return { token, logProbability: logprob };
 }
