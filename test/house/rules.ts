@@ -1,6 +1,6 @@
 /** The style rules: each with the files it covers and a sample that breaks it. */
 import ts from 'typescript';
-import { nodesOf, placeOf } from './sources.ts';
+import { nodesOf, placeOf, resolveImport, sources } from './sources.ts';
 
 /** A style rule; `find` returns the positions that break it. */
 export interface Rule {
@@ -184,6 +184,20 @@ export const rules: readonly Rule[] = [
   },
 ];
 
+/** What the entries of the package re-export, by the file that declares it. */
+const exportedByEntries: ReadonlyMap<string, readonly string[]> = sources()
+  .filter(({ fileName }) => /^src\/(?:.*\/)?index\.ts$/.test(fileName))
+  .flatMap((entry) => entry.statements.filter(ts.isExportDeclaration))
+  .reduce((all, { moduleSpecifier, exportClause, parent }) => {
+    if (exportClause === undefined || !ts.isNamedExports(exportClause)) return all;
+    if (moduleSpecifier === undefined || !ts.isStringLiteral(moduleSpecifier)) return all;
+    const path = resolveImport(parent.getSourceFile().fileName, moduleSpecifier.text) ?? '';
+    const names = exportClause.elements.map(
+      ({ name, propertyName }) => (propertyName ?? name).text,
+    );
+    return all.set(path, [...(all.get(path) ?? []), ...names]);
+  }, new Map<string, readonly string[]>());
+
 /** Files that parse what a caller sent, which the scan of the body has limited, and why. */
 const parsesCallersText: ReadonlySet<string> = new Set([
   // The text of tool results, limited by `checkNestedJson`.
@@ -277,16 +291,34 @@ function isState(node: ts.Node): boolean {
 function undocumentedExports(file: ts.SourceFile): readonly string[] {
   return file.statements
     .filter((statement, index) => {
-      if (!ts.canHaveModifiers(statement)) return false;
-      const exported = ts
-        .getModifiers(statement)
-        ?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+      if (!exportedNames(statement).some((name) => isPublic(file.fileName, name))) return false;
       const docs = (ts.getLeadingCommentRanges(file.text, statement.getFullStart()) ?? []).filter(
         ({ pos }) => file.text.startsWith('/**', pos),
       );
-      return exported === true && docs.length < (index === 0 ? 2 : 1);
+      return docs.length < (index === 0 ? 2 : 1);
     })
     .map((statement) => placeOf(file, statement.getStart()));
+}
+
+function exportedNames(statement: ts.Statement): readonly string[] {
+  const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
+  if (modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) !== true) return [];
+  if (ts.isVariableStatement(statement)) {
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
+  }
+  return ts.isFunctionDeclaration(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isInterfaceDeclaration(statement) ||
+    ts.isTypeAliasDeclaration(statement)
+    ? [statement.name?.text ?? '']
+    : [];
+}
+
+function isPublic(path: string, name: string): boolean {
+  return (
+    /^(?:adapters|src\/ports)\//.test(path) ||
+    (exportedByEntries.get(path)?.includes(name) ?? path === 'src/sample.ts')
+  );
 }
 
 const names: ReadonlySet<string> = new Set([
