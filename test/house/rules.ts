@@ -177,7 +177,7 @@ export const rules: readonly Rule[] = [
       comments(file.fileName.startsWith('test/types/') ? silencers : expectError)(file),
   },
   {
-    sentence: 'documents what it exports',
+    sentence: 'documents what an entry of the package exports, and the ports',
     covers: published,
     sample: '/** The file. */\nexport const limit = 1;',
     find: undocumentedExports,
