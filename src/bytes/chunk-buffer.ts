@@ -3,7 +3,6 @@
  * kept separately, a chunk of one byte would take about 400 bytes.
  */
 
-/** Larger chunks are kept as received. */
 const smallChunkBytes = 4096;
 /**
  * This many consecutive small chunks are joined into one. Joining fewer would cost more than
@@ -11,11 +10,9 @@ const smallChunkBytes = 4096;
  */
 const maxSmallChunks = 256;
 
-/** The chunks received so far. */
 export interface ChunkBuffer {
   byteLength(): number;
   add(chunk: Uint8Array): void;
-  /** Returns the chunks, and clears the buffer. */
   take(): readonly Uint8Array[];
   /** Joins the chunks into one, which stays in the buffer. A single chunk is not copied. */
   join(): Uint8Array;
@@ -23,7 +20,6 @@ export interface ChunkBuffer {
   drain(): Uint8Array;
 }
 
-/** An empty buffer. */
 export function chunkBuffer(): ChunkBuffer {
   let list: Uint8Array[] = [];
   let byteLength = 0;

@@ -13,7 +13,6 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** True if the bytes begin like a JSON object or array. */
 export function startsLikeJson(bytes: Uint8Array): boolean {
   return opensJson(firstMark(bytes));
 }
@@ -23,7 +22,6 @@ export function firstMark(bytes: Uint8Array): number | undefined {
   return bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
 }
 
-/** True for the byte with which a JSON object or array begins. */
 export function opensJson(byte: number | undefined): boolean {
   return byte === 0x7b || byte === 0x5b;
 }

@@ -8,15 +8,11 @@ import { type ChunkBuffer, chunkBuffer } from './chunk-buffer.ts';
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** An empty byte array. */
 export const emptyBytes: Uint8Array = new Uint8Array(0);
 
 /** Splits a stream into events; an incomplete event is held back until its blank line arrives. */
 export interface EventCutter {
-  /**
-   * The complete events up to the last blank line in this chunk, with the bytes held before; may be
-   * empty.
-   */
+  /** Up to the last blank line in this chunk, with the bytes held before; may be empty. */
   push(chunk: Uint8Array): Uint8Array;
   /** The bytes after the last blank line. Returned once. */
   rest(): Uint8Array;
@@ -110,21 +106,17 @@ function isLineEnd(byte: number | undefined): boolean {
   return byte === lineFeed || byte === carriageReturn;
 }
 
-/** A parsed event. */
 export interface SseEvent {
   /** The event with its blank line, as received. */
   readonly raw: Uint8Array;
-  /** The value of the `event:` line. */
   readonly name: string | undefined;
   /** The `data:` lines joined by LF; undefined if there is none. */
   readonly data: string | undefined;
   /** Lines that are neither a field nor a comment: text that was sent without SSE framing. */
   readonly unframedText: string;
-  /** All lines are `data:` lines. */
   readonly isDataOnly: boolean;
 }
 
-/** Parses the event that starts at this offset of a block returned by {@link eventCutter}. */
 export function parseEvent(block: Uint8Array, start: number): SseEvent {
   return readEvent(block.subarray(start, eventEnd(block, start)));
 }
@@ -141,11 +133,7 @@ export function parseEvents(block: Uint8Array): readonly SseEvent[] {
   return events;
 }
 
-/**
- * The offset after the first blank line from `start` on, or the end of the block. Blank lines at
- * the start of a block count as one event, because handling a megabyte of them one by one would
- * block the event loop.
- */
+/** Blank lines at the start count as one event: one by one, a megabyte would block the loop. */
 function eventEnd(block: Uint8Array, start: number): number {
   if (isLineEnd(block[start])) return blankLinesEnd(block, start);
   // A search by the runtime is many times as fast as a loop, and few providers send CR.

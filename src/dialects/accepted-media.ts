@@ -12,7 +12,6 @@ type MediaKind = ReturnType<typeof mediaKindOf>;
 /** What a provider accepts. Types of a kind that is left out are for the provider to judge. */
 export type AcceptedMedia = Readonly<Partial<Record<MediaKind, AcceptedTypes>>>;
 
-/** The media types of one kind that a provider accepts. */
 interface AcceptedTypes {
   /** Tested with the type in lower case, without parameters. */
   readonly types: RegExp;

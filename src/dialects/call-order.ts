@@ -5,32 +5,27 @@
  */
 import type { ChoiceEvent, ToolCallBegin } from '../canonical/reply.ts';
 
-/** Passes events on in such an order. */
 export interface CallOrder {
   add(event: ChoiceEvent): void;
   /** Passes on what was held back. Calls that nothing has ended end now. */
   end(): void;
 }
 
-/** A call that waits for its turn. */
 interface WaitingCall {
   readonly begin: ToolCallBegin;
   text: string;
   hasEnded: boolean;
 }
 
-/** What waits while a call is open: calls, and runs of other events. */
 type Waiting = WaitingCall | ChoiceEvent[];
 
 interface OrderState {
   readonly pass: (event: ChoiceEvent) => void;
-  /** The call that is passed on as it arrives. */
   openCall: number | undefined;
   waiting: Waiting[];
   readonly calls: Map<number, WaitingCall>;
 }
 
-/** Starts without calls. */
 export function callOrder(pass: (event: ChoiceEvent) => void): CallOrder {
   const state: OrderState = { pass, openCall: undefined, waiting: [], calls: new Map() };
   return {

@@ -4,30 +4,20 @@
  */
 import { type Capabilities, type ReasoningEffort, reasoningEfforts } from '../ports/catalog.ts';
 
-/**
- * Capabilities with every flag set. A flag that only one dialect reads has a harmless value in the
- * other dialects.
- */
+/** A flag that only one dialect reads has a harmless value in the others. */
 export type ResolvedCapabilities = { readonly [Flag in keyof Capabilities]-?: Capabilities[Flag] };
 
-/** The capabilities of one provider's models. */
 export interface CapabilityTable {
-  /** The flags of the newest generation. */
   readonly newest: ResolvedCapabilities;
   /** Names of models that the table covers. Any other model also gets the flags in `unknown`. */
   readonly known?: RegExp;
-  /**
-   * Flags for models that the table does not cover, so that they are sent only what every current
-   * model accepts.
-   */
+  /** For all other models, which are sent only what every current model accepts. */
   readonly unknown?: Capabilities;
   /** How older models differ; the first row that matches the upstream's model name applies. */
   readonly older: readonly { readonly models: RegExp; readonly flags: Capabilities }[];
 }
 
-/**
- * Returns the flags of an upstream model: those of the table, overridden by those of its channel.
- */
+/** The flags of the table, overridden by those of its channel. */
 export function capabilitiesOf(
   { newest, known, unknown, older }: CapabilityTable,
   upstreamModel: string,

@@ -18,10 +18,7 @@ export interface ContentServerCodec {
   begin(body: JsonObject, requested: RequestedReply): CallerExchange;
 }
 
-/**
- * A caller's request in the common form, and the writers of its reply, which may repeat members of
- * the request. One exchange may write several replies: each attempt has a writer of its own.
- */
+/** One exchange may write several replies: each attempt has a writer of its own. */
 export interface CallerExchange {
   readonly request: ContentRequest;
   /**
@@ -35,24 +32,18 @@ export interface CallerExchange {
    * so that streaming a call's pieces gains nothing.
    */
   readonly takesCallsTogether?: boolean;
-  /** Writes the whole reply as JSON text and lists what the reply cannot express. */
   writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply;
   writeStream(head: ReplyHead): ContentStreamWriter;
 }
 
-/** The kind of reply that the caller requested by path or body, and how the call came. */
 export interface RequestedReply {
   readonly streamed: boolean;
   /** What the calls of one conversation share, as the clients of the API name it. */
   readonly session?: string | undefined;
-  /**
-   * The JSON text of a value of the body, as the caller wrote it. If absent, values are printed
-   * again.
-   */
+  /** JSON text as the caller wrote it. If absent, values are printed again. */
   readonly rawJson?: RawValues | undefined;
 }
 
-/** A whole reply in the caller's dialect. */
 export interface WrittenReply {
   readonly text: string;
   readonly dropped: readonly string[];
@@ -66,7 +57,6 @@ export interface WrittenReply {
 
 /** The output that a later request may refer to by id, in place of sending it again. */
 export interface ReplyOutput {
-  /** The id of the whole reply. */
   readonly replyId: string;
   readonly items: readonly OutputItem[];
 }
@@ -74,38 +64,25 @@ export interface ReplyOutput {
 /** A complete piece of the output, as the caller got it. */
 export interface OutputItem {
   readonly id: string;
-  /** JSON text. */
   readonly json: string;
 }
 
-/** Metadata of a reply. */
 export interface ReplyHead {
   /** The request's id; the reply's id if the upstream sent none. Has no dialect's prefix. */
   readonly fallbackId: string;
   readonly createdSeconds: number;
-  /**
-   * Makes ids for parts of the reply: 22 letters, digits, `-` and `_`, unless the host makes them.
-   */
+  /** An id has 22 letters, digits, `-` and `_`, unless the host makes the ids. */
   readonly newId: () => string;
   /** The model name that the caller sent. */
   readonly modelId: string;
   /** Chat streams: the caller requested a usage chunk (`stream_options.include_usage`). */
   readonly wantsUsage: boolean;
   readonly framing: 'json' | 'sse' | 'json_array';
-  /**
-   * Native (Gemini) replies: the caller did not request reasoning, which older clients would show
-   * as text.
-   */
+  /** Gemini replies: reasoning was not requested, and older clients would show it as text. */
   readonly hidesReasoning?: boolean;
-  /**
-   * Responses: the output will be kept if the caller permits it, so that later requests can refer
-   * to it.
-   */
+  /** Responses: the output is kept for later requests, if the caller permits it. */
   readonly keepsOutput?: boolean;
-  /**
-   * The upstream expects its reasoning to be sent back, whether or not it is signed
-   * (`reasoningHistory`).
-   */
+  /** The upstream expects its reasoning back, signed or not (`reasoningHistory`). */
   readonly needsReasoningBack?: boolean;
   /** Estimates the tokens of the prompt, for clients that fail without usage. */
   readonly estimatedInputTokens?: () => number;
@@ -113,23 +90,15 @@ export interface ReplyHead {
 
 /** Writes one streamed reply, framing included. */
 export interface ContentStreamWriter {
-  /**
-   * Returns the text for the events of one upstream frame; empty if there is nothing to send yet.
-   */
+  /** The text for the events of one upstream frame; empty if there is nothing to send yet. */
   write(events: readonly ContentEvent[]): string;
   /** Ends a complete stream: finish, usage, terminator. Called once, as the last call. */
   end(): string;
-  /**
-   * Whether the reply has output, but nothing that this dialect can express. Absent if the dialect
-   * can express all output. Asked before `end`.
-   */
+  /** Whether there is output, but none that the dialect can express. Asked before `end`. */
   isUnusable?(): boolean;
   /** Ends the stream with an error instead; each piece is sent in a separate write. */
   breakOff(error: GatewayError): readonly string[];
-  /**
-   * The complete output so far, which is final once `end` was called; undefined if it is not kept.
-   * Absent if the dialect's callers can't refer to earlier output.
-   */
+  /** Final once `end` was called; absent if callers can't refer to earlier output. */
   output?(): ReplyOutput | undefined;
 }
 
@@ -142,66 +111,45 @@ export interface ContentClientCodec {
   begin(request: ContentRequest, target: UpstreamTarget): ContentExchange;
 }
 
-/** The upstream model that a request is written for. */
 export interface UpstreamTarget {
   readonly upstreamModel: string;
   readonly capabilities: ResolvedCapabilities;
-  /** The model's output limit from the catalog, if it has one. */
   readonly maxOutputTokens: number | undefined;
   /** Generates text for ids that the upstream leaves out; the host may supply the generator. */
   readonly ids: () => string;
 }
 
-/**
- * One request and its reply. Function names that were changed in the request are restored in the
- * reply.
- */
+/** Function names that were changed in the request are restored in the reply. */
 export interface ContentExchange {
-  /** The body as JSON text. */
   readonly body: string;
   /** The caller's members that were dropped, shortened or replaced. */
   readonly dropped: readonly string[];
-  /**
-   * The caller's name of a member of the body that the upstream names in an error. Absent if this
-   * dialect's upstreams name none.
-   */
+  /** The caller's name of a member that an error names; absent if upstreams name none. */
   readonly callerParam?: (param: string) => string | undefined;
   /** Reads a whole reply; its events include a `finish` for every choice. */
   readReply(reply: JsonValue): readonly ContentEvent[];
-  /**
-   * Lists the members of a whole reply that its events do not carry, as `reply.` and their path.
-   */
+  /** The paths of members that the events do not carry, beginning with `reply.`. */
   unread(reply: JsonValue): readonly string[];
   readStream(options?: StreamReading): ContentStreamReader;
 }
 
-/** How a stream is read. */
 export interface StreamReading {
   /** Calls that the upstream sends in pieces are held back, and given together at the end. */
   readonly holdsCalls: boolean;
 }
 
-/** Reads one streamed reply. */
 export interface ContentStreamReader {
-  /** Reads the document of one frame. */
   read(document: JsonValue): readonly ContentEvent[];
-  /**
-   * Returns the events held back until the end. Called once, when the upstream has ended or sent
-   * its terminator.
-   */
+  /** Returns the events held back. Called once, at the upstream's end or terminator. */
   end(): readonly ContentEvent[];
   /** True once the upstream has sent its terminator or, in dialects without one, its finish. */
   complete(): boolean;
   /** True once the upstream's terminator was received; absent if the dialect has none. */
   finished?(): boolean;
-  /**
-   * The number of characters of content that are held back, such as pieces of a tool call: what was
-   * received and is in no event yet. Absent if the reader holds none back.
-   */
+  /** Characters of content received but in no event yet; absent if none are held back. */
   heldChars?(): number;
 }
 
-/** Requests a token count from an upstream. For dialects without one, the gateway estimates. */
 export interface TokenCounter {
   /** @throws GatewayError `not_portable` as {@link ContentClientCodec.begin} does */
   body(request: ContentRequest, target: UpstreamTarget): WrittenReply;

@@ -14,7 +14,6 @@ import type { MeasureBody } from './measure/prompt-size.ts';
 import type { StreamFormat } from './stream-format.ts';
 import type { FailureReport } from './taps/tap.ts';
 
-/** Writes an error in the format that the callers of a dialect expect. */
 export interface ErrorWriter {
   /** `requestId` is the `x-request-id` of the response. */
   body(error: GatewayError, requestId: string): Uint8Array;
@@ -23,7 +22,6 @@ export interface ErrorWriter {
 /** Path and query below the channel's base URL. */
 export type UpstreamPath = (upstreamModel: string, framing: Framing) => string;
 
-/** An outgoing request that is to be signed. */
 export interface SignedRequest {
   readonly method: string;
   /** `https://host:port` */
@@ -43,33 +41,25 @@ export type SignRequest = (request: SignedRequest) => HeaderMap;
 /** The wire format of a provider's upstreams. */
 export interface Dialect {
   readonly name: string;
-  /** The capabilities of its models. */
   readonly capabilities: CapabilityTable;
-  /** The path of each operation; undefined for an operation that the provider does not have. */
   readonly paths: Readonly<Record<OperationName, UpstreamPath | undefined>>;
   /** The header that carries the account's secret, and headers that every request needs. */
   credential(secret: string): HeaderMap;
-  /** Signs requests; undefined if the provider needs no signature. */
   readonly sign: SignRequest | undefined;
   /** The framing of streamed replies, which is needed to translate them. */
   readonly streams: StreamFormat;
-  /** Reads an error response. */
   readFailure(status: number, body: Uint8Array): FailureReport;
   /** Reads an error inside a 2xx reply; undefined if there is none. */
   inBandFailure(reply: JsonValue): FailureReport | undefined;
-  /** Loads what only translations need. */
   codecs(): Promise<DialectCodecs>;
 }
 
 /** What only translations need of a dialect. It is loaded when the first call is translated. */
 export interface DialectCodecs {
-  /** Translates content for callers of other dialects. */
   readonly content: ContentClientCodec;
   /** Translates image calls; undefined if the provider has none or they are relayed. */
   readonly images: ImageClientCodec | undefined;
-  /** Translates embedding calls; undefined if the provider has none. */
   readonly embeddings: EmbeddingClientCodec | undefined;
-  /** Measures a request body of this dialect. */
   readonly measure: MeasureBody;
   /** Counts tokens; undefined if the provider cannot, so that the gateway estimates. */
   readonly tokenCounter: TokenCounter | undefined;

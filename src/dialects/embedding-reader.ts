@@ -15,16 +15,13 @@ import type { Dialect } from './dialect.ts';
 import type { EmbeddingReplyFormat } from './embedding-codec.ts';
 import { byteBounds, type FailureReport } from './taps/tap.ts';
 
-/** What a reply must have to be usable. */
 export interface ExpectedVectors {
-  /** The number of vectors: one for each input. */
   readonly count: number;
   /** How many numbers each has; undefined if the caller left it to the model. */
   readonly dimensions: number | undefined;
   readonly form: VectorForm;
 }
 
-/** The result of a whole reply. */
 export type EmbeddingReply =
   | {
       readonly kind: 'vectors';
@@ -35,7 +32,6 @@ export type EmbeddingReply =
   | { readonly kind: 'failure'; readonly report: FailureReport }
   | { readonly kind: 'bad'; readonly reason: FailureReason };
 
-/** Reads one reply. */
 export interface EmbeddingReader {
   /** @throws UpstreamError `reply_too_large` for a reply without an end */
   write(chunk: Uint8Array): void;
@@ -52,7 +48,6 @@ interface Result {
   index: JsonValue | undefined;
 }
 
-/** Starts to read one reply. */
 export function embeddingReader(
   format: EmbeddingReplyFormat,
   { inBandFailure }: Pick<Dialect, 'inBandFailure'>,

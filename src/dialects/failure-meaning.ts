@@ -6,19 +6,15 @@
 import { type JsonValue, member } from '../json.ts';
 import type { FailureReport } from './taps/tap.ts';
 
-/** The party that an error blames. */
 export type Fault = NonNullable<FailureReport['fault']>;
 
-/** The parts of an error response that all dialects have. */
 export interface Refusal {
   /** The HTTP status, or the status that an in-band error names; undefined if it names none. */
   readonly status: number | undefined;
   readonly message: string | undefined;
-  /** All codes and types in the error. */
   readonly codes: readonly (string | undefined)[];
 }
 
-/** The interpretation of an error response. */
 export interface Meaning {
   readonly fault: Fault | undefined;
   readonly clientCode: string | undefined;
@@ -120,13 +116,9 @@ const keyOrBillingPattern = new RegExp(
 );
 const accountPattern = /\b(?:account|organi[sz]ation|workspace|API key|billing)\b/i;
 
-/** Statuses with which providers reject the content of a request. */
 const requestStatuses: ReadonlySet<number> = new Set([400, 403, 404, 413, 422]);
 
-/**
- * Interprets an error response; `isFlagged` if the dialect already knows that a content filter
- * rejected the request.
- */
+/** `isFlagged`: the dialect knows that a content filter rejected the request. */
 export function meaningOf({ status, message, codes }: Refusal, isFlagged = false): Meaning {
   const clientCode = knownCode(codes);
   if (status !== undefined && !requestStatuses.has(status)) {
@@ -147,7 +139,6 @@ export function meaningOf({ status, message, codes }: Refusal, isFlagged = false
   return { fault: status === 403 || status === 404 ? faultOfDenial(text) : undefined, clientCode };
 }
 
-/** Returns whether a code means that a content filter rejected the prompt or the output. */
 export function isFilterCode(code: string | undefined): boolean {
   return openaiFilterCodes.has(code ?? '');
 }
@@ -157,16 +148,12 @@ export function isWellKnownCode(clientCode: string): boolean {
   return clientCode === contextLength || isFilterCode(clientCode);
 }
 
-/**
- * Returns the message of a document that is neither a reply nor a provider's error object; such
- * documents often come from a proxy.
- */
+/** The message of a document that is no reply and no error object; proxies often send these. */
 export function bareMessage(document: JsonValue | undefined): string | undefined {
   const messages = [member(document, 'message'), member(document, 'detail')];
   return messages.find((value) => typeof value === 'string' && value !== '')?.toString();
 }
 
-/** Returns whether a message refers to a resource that only the caller can have named. */
 export function namesCallerResource(message: string | undefined): boolean {
   return callerResource.test(message?.slice(0, maxMatchedChars) ?? '');
 }
@@ -180,7 +167,6 @@ function knownCode(codes: readonly (string | undefined)[]): string | undefined {
   return known[0];
 }
 
-/** Determines what a 403 or a 404 is about. */
 function faultOfDenial(text: string): Fault | undefined {
   // This check comes first, because callers choose the names of their resources: a file's name
   // could read like an account error.
@@ -189,9 +175,7 @@ function faultOfDenial(text: string): Fault | undefined {
   return modelPattern.test(text) ? 'model' : undefined;
 }
 
-/**
- * Accepts an integer from 400 to 599, given as a number or as text; undefined for anything else.
- */
+/** An integer from 400 to 599, given as a number or as text. */
 export function failureStatus(value: JsonValue | undefined): number | undefined {
   const status = typeof value === 'string' ? Number(value) : value;
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600

@@ -3,7 +3,6 @@ import type { OutputFormat } from '../canonical/request.ts';
 import type { JsonObject } from '../json.ts';
 import { flagIn, requiredObject, textIn } from './read-members.ts';
 
-/** Reads a format with a schema; `at` is the path of its members. */
 export function readSchemaFormat(requested: JsonObject, at: string): OutputFormat {
   return {
     type: 'json_schema',

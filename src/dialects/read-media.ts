@@ -6,7 +6,6 @@ import { mimeTypeOfName, parseDataUrl } from '../canonical/media.ts';
 import type { MediaPart } from '../canonical/request.ts';
 import { refuse } from './read-members.ts';
 
-/** The bytes or the place of media, and their type. */
 export type Media = Pick<MediaPart, 'mimeType' | 'source'>;
 
 /** The media type of a format of `input_audio`: `wav`, `mp3`. */

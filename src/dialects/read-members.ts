@@ -5,11 +5,6 @@
 import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../json.ts';
 
-/**
- * Refuses a member of the body.
- *
- * @throws GatewayError `invalid_request`, always
- */
 export function refuse(param: string, sentence: string): never {
   throw new GatewayError('invalid_request', `\`${param}\` ${sentence}`, { param });
 }
@@ -26,14 +21,12 @@ export function textIn(source: JsonObject, name: string, at: string): string | u
   return refuse(pathTo(name, at), 'must be a string.');
 }
 
-/** Reads a string that must not be absent or empty. */
 export function requiredText(source: JsonObject, name: string, at: string): string {
   const text = textIn(source, name, at);
   if (text === undefined || text === '') return refuse(pathTo(name, at), 'must not be empty.');
   return text;
 }
 
-/** Reads a number. */
 export function numberIn(source: JsonObject, name: string, at: string): number | undefined {
   const value = presentMember(source, name);
   if (value === undefined) return undefined;
@@ -42,7 +35,6 @@ export function numberIn(source: JsonObject, name: string, at: string): number |
   return refuse(pathTo(name, at), 'must be a number.');
 }
 
-/** Reads an integer. */
 export function integerIn(source: JsonObject, name: string, at: string): number | undefined {
   const value = presentMember(source, name);
   if (value === undefined) return undefined;
@@ -51,26 +43,22 @@ export function integerIn(source: JsonObject, name: string, at: string): number 
   return refuse(pathTo(name, at), 'must be a whole number.');
 }
 
-/** Reads a boolean. */
 export function flagIn(source: JsonObject, name: string, at: string): boolean | undefined {
   const value = presentMember(source, name);
   if (value === undefined || typeof value === 'boolean') return value;
   return refuse(pathTo(name, at), 'must be true or false.');
 }
 
-/** Reads an object. */
 export function objectIn(source: JsonObject, name: string, at: string): JsonObject | undefined {
   const value = presentMember(source, name);
   if (value === undefined || isJsonObject(value)) return value;
   return refuse(pathTo(name, at), 'must be an object.');
 }
 
-/** Reads an object that must not be absent. */
 export function requiredObject(source: JsonObject, name: string, at: string): JsonObject {
   return objectIn(source, name, at) ?? refuse(pathTo(name, at), 'must be an object.');
 }
 
-/** Reads an array of objects, each with its path; empty if the array is absent. */
 export function objectsIn(source: JsonObject, name: string, at: string): readonly ObjectAtPath[] {
   const path = pathTo(name, at);
   const value = presentMember(source, name);
@@ -98,7 +86,6 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
 
 const mustBeObject = 'must be an object.';
 
-/** The path of a member. The path of the body itself is empty. */
 export function pathTo(name: string, at: string): string {
   return at === '' ? name : `${at}.${name}`;
 }

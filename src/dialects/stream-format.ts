@@ -5,26 +5,19 @@ import { maxEventBytes } from './taps/tap.ts';
 /** One frame: its name, its document, and loose text around it that belongs to no frame. */
 export type Frame = Pick<SseEvent, 'name' | 'data' | 'unframedText'>;
 
-/** Cuts one reply into frames. */
 export interface FrameReader {
-  /**
-   * Returns the frames that this chunk completes.
-   *
-   * @throws UpstreamError `event_too_large`
-   */
+  /** @throws UpstreamError `event_too_large` */
   read(chunk: Uint8Array): readonly Frame[];
   /** Returns what was never completed. Called once. */
   rest(): readonly Frame[];
 }
 
-/** The framing of a dialect's streams. */
 export interface StreamFormat {
   /** The prefix of the content type of such a reply, in lower case. */
   readonly contentType: string;
   reader(): FrameReader;
 }
 
-/** The framing of OpenAI, Google and Anthropic. */
 export const serverSentEvents: StreamFormat = {
   contentType: 'text/event-stream',
   reader: () => {

@@ -8,5 +8,4 @@ import { openai } from './openai/dialect.ts';
 /** Dialects by name; a host's catalog may name one that does not exist. */
 export type DialectTable = Readonly<Record<string, Dialect | undefined>>;
 
-/** The built-in dialects. The type requires a row for every name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, gemini, anthropic };

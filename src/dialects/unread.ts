@@ -12,19 +12,15 @@ export interface Shape {
   readonly [name: string]: ReadMembers;
 }
 
-/** Which part of a member is read: all of it, or certain members. */
 export type ReadMembers = typeof read | Shape | ((holder: JsonObject) => typeof read | Shape);
 
-/** The current object of a walk. */
 export interface UnreadScope {
   readonly shape: Shape;
   /** The path of the object with a trailing dot; empty for the document. */
   readonly at: string;
-  /** Collects the paths of unread members. */
   readonly unread: Set<string>;
 }
 
-/** Collects the members of an object that its shape does not have. */
 export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadScope): void {
   for (const [name, value] of Object.entries(holder)) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;

@@ -12,7 +12,6 @@ import type { Caller, KeySettings } from './protocol.ts';
 /** The headers that decide, except those that carry keys. */
 export const decidingHeaders: readonly string[] = [anthropicVersionHeader];
 
-/** The clients of paths that several providers have, such as `/v1/models`. */
 export const sharedPathCallers: readonly Caller[] = [openaiCaller, geminiCaller, anthropicCaller];
 
 /**

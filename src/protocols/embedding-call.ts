@@ -2,7 +2,6 @@
 import type { Tape } from '../bytes/json/tape.ts';
 import { type Call, type GuardedUse, operations, type PromptSize } from '../call.ts';
 
-/** Makes the call of a request that has been checked and measured. */
 export function embeddingCall(
   tape: Tape,
   modelId: string,

@@ -13,13 +13,11 @@ const escaped: readonly Buffer[] = [
 /** Each letter may be an escape of six bytes. */
 const longestPrefix = 6 * Math.max(...envelopePrefixes.map(({ length }) => length));
 
-/** Whether a string of the text may begin as an envelope. Most texts have none. */
 export function mayHoldEnvelope(text: Buffer): boolean {
   if (plain.some((mark) => text.includes(mark))) return true;
   return text.includes(escapeMark) && escaped.some((mark) => text.includes(mark));
 }
 
-/** Whether the value is a string that begins as an envelope. */
 export function isEnvelopeAt(tape: Tape, value: Value): boolean {
   if (!tape.isString(value)) return false;
   const start = tape.start(value) + 1;

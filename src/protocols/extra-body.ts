@@ -12,7 +12,6 @@ import { refuseDifferent } from './spellings.ts';
 /** The values that the gateway has read, by name; undefined if any value is covered by the hold. */
 export interface ReadMembers {
   readonly members: Readonly<Record<string, JsonValue | undefined>>;
-  /** The output bound, under any of its names. */
   readonly bound?: number | undefined;
 }
 
@@ -64,7 +63,6 @@ function isExtraBody(name: string): boolean {
   return name === 'extra_body' || name === 'extraBody';
 }
 
-/** The path of an object that may be merged, and its level of nesting. */
 interface Merged {
   readonly path: string;
   readonly level: number;

@@ -20,20 +20,14 @@ import {
 } from './guarded-tools.ts';
 import { camelCase, refuseOtherCase } from './spellings.ts';
 
-/** A node in the tree of paths at which guarded members may occur. */
 interface GuardedNode {
   row: GuardedRow | undefined;
-  /** The child nodes of an object's members, in both spellings. */
   readonly members: Map<string, GuardedNode>;
 }
 
 const bodyNode: GuardedNode = buildTree();
-/**
- * Tools, which are in `tools`, in namespaces among them, in input items that declare more, and in
- * the conversation, where a message or a block of it may add some.
- */
+/** In `tools`, namespaces among them, input items, and messages or blocks that add some. */
 const toolNode: GuardedNode = childOf(bodyNode, 'tools');
-/** Functions, in the members of a tool that hold them. */
 const functionNode: GuardedNode = newNode();
 /** Messages, input items, their blocks, and blocks inside these. */
 const contentNode: GuardedNode = newNode();
@@ -45,7 +39,6 @@ for (const name of ['messages', 'contents', 'input', 'system', 'system_instructi
   for (const spelled of [name, camelCase(name)]) bodyNode.members.set(spelled, contentNode);
 }
 for (const name of functionHolders) toolNode.members.set(name, functionNode);
-/** The same members of a tool, in any spelling. */
 const toolMembers: ReadonlyMap<string, GuardedNode> = new Map(
   [...toolNode.members].map(([name, node]) => [lettersOf(name), node]),
 );
@@ -58,7 +51,6 @@ export type ToolForm = 'types' | 'members';
 /** A tool without a type that has one of these is a function. */
 const functionMarks: ReadonlySet<string> = new Set(['name', 'function']);
 
-/** The search of one body. */
 interface Search {
   readonly tape: Tape;
   readonly form: ToolForm;
@@ -110,10 +102,7 @@ function visit(search: Search, value: Value, place: GuardedNode, at: string): vo
   if (place.members.size > 0 || place === functionNode) visitInside(search, value, place, at);
 }
 
-/**
- * Visits an object, or every object in a list. Some servers accept one object in place of a list, a
- * list in place of an object, and lists inside lists.
- */
+/** Servers may accept one object for a list, a list for an object, and lists inside lists. */
 function visitInside(search: Search, value: Value, place: GuardedNode, at: string): void {
   const { tape } = search;
   if (tape.isArray(value)) {
@@ -132,7 +121,6 @@ function visitInside(search: Search, value: Value, place: GuardedNode, at: strin
   }
 }
 
-/** Whether a message, a block or an input item defines tools or has blocks. */
 function mayDefineTools(tape: Tape, object: Value): boolean {
   const end = tape.after(object);
   for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
@@ -223,7 +211,6 @@ function visitFunction(search: Search, inside: Value, at: string): void {
   }
 }
 
-/** Adds the models that a member of a tool names. */
 function findModels(search: Search, value: Value, name: string, at: string): void {
   if (namesModel(name)) checkValue(search, modelsRow, value, at);
   else {
@@ -265,7 +252,6 @@ function checkValue(
   });
 }
 
-/** Whether a value has no effect on the call. */
 function isNeutral(value: JsonValue, row: GuardedRow): boolean {
   const { neutral = [], isList, isSwitch, hasOffMode, neutralEdits, effective } = row;
   if (value === null || value === '') return true;
@@ -283,7 +269,6 @@ function isNeutral(value: JsonValue, row: GuardedRow): boolean {
   return isIn(neutral, value);
 }
 
-/** Whether an object has nothing but edits of these types. */
 function hasOnlyEdits(value: JsonObject, types: RegExp): boolean {
   const { edits, ...others } = value;
   if (!Array.isArray(edits) || Object.keys(others).length > 0) return false;
@@ -307,10 +292,7 @@ function normalizedWord(text: string): string {
     .replace(/^(?:modality|service_tier)_/, '');
 }
 
-/**
- * The models that a value names: as text, in a list, or in an object. Empty if any part of it names
- * none, because that part may choose any model.
- */
+/** Empty if any part names none, because that part may choose any model. */
 function namesIn(value: JsonValue | undefined): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) {
@@ -323,10 +305,7 @@ function namesIn(value: JsonValue | undefined): readonly string[] {
   return models.every((model) => typeof model === 'string') ? models : [];
 }
 
-/**
- * The modalities in a value other than text. Chat's `audio` is an object of settings; anything else
- * that is not a list is `unknown`.
- */
+/** Chat's `audio` is an object of settings; anything else that is not a list is `unknown`. */
 function modalitiesIn(value: JsonValue | undefined): readonly string[] {
   if (isJsonObject(value)) return 'voice' in value || 'format' in value ? ['audio'] : ['unknown'];
   if (!Array.isArray(value)) return ['unknown'];

@@ -12,7 +12,6 @@
 import type { CostMember } from '../money.ts';
 import type { ReachMember } from '../ports/reach-members.ts';
 
-/** One row of the table. */
 export type GuardedRow = GuardedPlaces &
   (
     | { readonly row: CostMember; readonly class: 'cost'; readonly raises: string }
@@ -43,7 +42,6 @@ interface GuardedPlaces {
   readonly effective?: readonly string[];
 }
 
-/** Models that a request names, at the top of the body or in a tool. */
 export const modelsRow: GuardedRow = {
   row: 'models',
   class: 'reach',

@@ -31,7 +31,6 @@ const functionMembers: readonly string[] = [
 const functionNames: ReadonlySet<string> = new Set(functionMembers);
 const functionLetters: ReadonlySet<string> = new Set(functionMembers.map(lettersOf));
 
-/** The members of a tool that hold functions. */
 export const functionHolders: readonly string[] = ['function', 'function_declarations', 'custom'];
 const plainHolders: ReadonlySet<string> = new Set([
   ...['function', 'functionDeclarations', 'function_declarations'],
@@ -41,17 +40,14 @@ const rowsByType: readonly (readonly [beginning: string, row: GuardedRow])[] = g
   (row) => (row.toolTypes ?? []).map((type) => [lettersOf(type), row] as const),
 );
 
-/** The letters and digits of a name, in lower case. */
 export function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** Whether a member of a function is known, and names no model. */
 export function isFunctionMember(letters: string): boolean {
   return functionLetters.has(letters);
 }
 
-/** Whether a member of a Gemini tool is a tool that runs at the caller. */
 export function isCallerMember(letters: string): boolean {
   return callerMembers.has(letters);
 }
@@ -62,7 +58,6 @@ export function isCallerMember(letters: string): boolean {
  */
 export type ToolPlace = 'caller' | 'unknown' | GuardedRow;
 
-/** Where a tool of this type runs. */
 export function placeOfTool(tape: Tape, tool: Value, type: string): ToolPlace {
   const isOwn = /^[\w -]*$/.test(type) && callerTypes.has(lettersOf(type));
   if (isOwn || datedCallerType.test(type.toLowerCase())) return 'caller';
@@ -71,10 +66,7 @@ export function placeOfTool(tape: Tape, tool: Value, type: string): ToolPlace {
   return saysCaller(tape, tool, row) ? 'caller' : row;
 }
 
-/**
- * The row of a tool's type or name. Case, separators and the prefix of a provider make no
- * difference.
- */
+/** Case, separators and the prefix of a provider make no difference. */
 function rowOfType(type: string): GuardedRow | undefined {
   const parts = type.split(/[:/.]/).map(lettersOf);
   return rowsByType.find(([beginning]) => parts.some((part) => part.startsWith(beginning)))?.[1];
@@ -91,7 +83,6 @@ function builtinRow(tape: Tape, tool: Value): GuardedRow | undefined {
   return rowOfType(tape.shortText(named) ?? '') ?? rowOfType('web_search');
 }
 
-/** Whether a member of the tool says that it runs at the caller. */
 function saysCaller(tape: Tape, tool: Value, { unless }: GuardedRow): boolean {
   if (unless === undefined) return false;
   let value = tool;
@@ -99,7 +90,6 @@ function saysCaller(tape: Tape, tool: Value, { unless }: GuardedRow): boolean {
   return tape.shortText(value) === unless.value;
 }
 
-/** Whether a tool, or a list of functions, is nothing but functions with known members. */
 export function isPlainFunction(tape: Tape, value: Value): boolean {
   const end = tape.after(value);
   if (tape.isArray(value)) {
@@ -121,10 +111,7 @@ function isPlainMember(tape: Tape, value: Value): boolean {
   return name === 'type' && tape.shortText(value) === 'function';
 }
 
-/**
- * Calls `found` for each member in a value, at any depth, whose name says that it names a model. It
- * does not look inside of these.
- */
+/** Visits members at any depth whose name names a model. It does not look inside of these. */
 export function eachModel(
   tape: Tape,
   value: Value,
@@ -144,12 +131,10 @@ export function eachModel(
   }
 }
 
-/** Whether a member names a model: `model`, `analysis_models`, `judgeModelId`. */
 export function namesModel(name: string): boolean {
   return lettersOf(name).includes('model');
 }
 
-/** The beginning of a name that a caller chose, for a path. */
 export function shortName(name: string): string {
   return name.slice(0, 64);
 }

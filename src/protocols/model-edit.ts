@@ -3,7 +3,6 @@ import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { Call } from '../call.ts';
 import { quoted } from '../canonical/raw-json.ts';
 
-/** No edit if both names are the same. */
 export function modelEdit({ modelId }: Call, upstreamModel: string): readonly MemberEdit[] {
   return modelId === upstreamModel ? [] : [{ name: 'model', value: quoted(upstreamModel) }];
 }

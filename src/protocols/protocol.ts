@@ -21,13 +21,11 @@ import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
 
-/** The options for where keys may be sent. */
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];
   readonly allowQueryKey: boolean;
 }
 
-/** The options that decide which paths are the gateway's. */
 export interface PathSettings {
   /** `pass`: paths of provider APIs that are not served are left to the host. */
   readonly unserved: 'refuse' | 'pass';
@@ -35,21 +33,16 @@ export interface PathSettings {
   readonly ownerRoutes: boolean;
 }
 
-/** The options that fill in what a body leaves out. */
 export interface BodyDefaults {
-  /** The model of an image request that names none. */
   readonly defaultImageModel?: string | undefined;
 }
 
-/** The options that limit the size of bodies. */
 export interface BodySettings {
   readonly maxBodyBytes: number;
   readonly maxImageBodyBytes: number;
 }
 
-/**
- * The clients of one provider: where they send the key, and their format of errors and model lists.
- */
+/** The clients of one provider: where they send the key, and their formats. */
 export interface Caller {
   readonly name: string;
   readonly errors: ErrorWriter;
@@ -61,10 +54,7 @@ export interface Caller {
    * @throws GatewayError `invalid_request` if `Connection` lists the key's header
    */
   secretOf(request: GatewayRequest, settings: KeySettings): string | undefined;
-  /**
-   * The header to send, for the message of a 401, which puts it between backticks: `Authorization:
-   * Bearer <key>`.
-   */
+  /** For the message of a 401, which puts it between backticks: `Authorization: Bearer <key>`. */
   keyExample(settings: KeySettings): string;
   readonly models: ModelLists;
   /** The status of an error, where these clients expect another one than the code's. */
@@ -88,9 +78,7 @@ export interface RateState {
   readonly resetMs: number;
 }
 
-/** The provider's format of model lists. */
 export interface ModelLists {
-  /** The request for the list: `GET /v1/models`. */
   readonly request: string;
   /**
    * Writes one page of the list. The clients' formats require a date: models without
@@ -104,7 +92,6 @@ export interface ModelLists {
   unknown?(modelId: string): string;
 }
 
-/** An API that the gateway serves. */
 export interface Protocol {
   readonly name: ProtocolName;
   readonly caller: Caller;
@@ -123,7 +110,6 @@ export interface Protocol {
   readonly storedReplies?: StoredReplies;
   /** The methods that may follow a model's name: `/v1beta/models/{model}:generateContent`. */
   readonly methods: Readonly<Record<string, PathMethod>>;
-  /** The maximum size of a body. */
   maxBodyBytes(settings: BodySettings): number;
   /**
    * The operation under which its calls are in an idempotency store; undefined if `Idempotency-Key`
@@ -161,7 +147,6 @@ export interface Protocol {
   /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
-  /** Loads the caller's side of translations. */
   codecs(): Promise<ProtocolCodecs>;
   /** Counts the images in a reply; undefined if the reply reports their number. */
   readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
@@ -175,18 +160,14 @@ export interface Protocol {
 /** The caller's side of translations. What the protocol does not have is absent. */
 export interface ProtocolCodecs {
   readonly content?: ContentServerCodec;
-  /** Reads an image request. */
   readonly images?: (body: JsonObject) => ImageRequest;
   readonly embeddings?: EmbeddingServerCodec;
   /** Writes a token count, and names its member for the note that marks an estimate. */
   readonly countTokens?: TokenCountCodec;
 }
 
-/** The reply to a request for a token count. */
 export interface TokenCountCodec {
-  /** The member that holds the count. */
   readonly member: string;
-  /** The reply as JSON text. */
   write(count: number): string;
 }
 
@@ -212,14 +193,12 @@ export interface StoredReplies {
   deleted(id: string): JsonObject;
 }
 
-/** A stored reply, or a part of it, as a path names it. */
 export interface StoredReplyTarget {
   /** Not checked yet. */
   readonly id: string;
   readonly part: string | undefined;
 }
 
-/** The route of a request for a stored reply. */
 export interface StoredReplyRoute extends StoredReplyTarget {
   readonly kind: 'stored_reply';
   readonly caller: Caller;
@@ -227,7 +206,6 @@ export interface StoredReplyRoute extends StoredReplyTarget {
   readonly replies: StoredReplies;
 }
 
-/** A method in a path. */
 export interface PathMethod {
   readonly operation: Operation;
   /** Further APIs whose models have the method too. */
@@ -235,7 +213,6 @@ export interface PathMethod {
   framing(search: string): Framing;
 }
 
-/** The properties of a call that its path determines. */
 export interface CallTarget {
   readonly operation: Operation;
   /** The model, if the path names it; otherwise it is in the body. */
@@ -243,13 +220,11 @@ export interface CallTarget {
   readonly framing: Framing;
 }
 
-/** What a request says besides its body. */
 export type RequestParts = Pick<GatewayRequest, 'headers' | 'search'>;
 
 /** The limits in a model's record that bound the hold and the charge. */
 export type ModelLimits = Pick<Model, 'contextTokens' | 'maxOutputTokens'>;
 
-/** The parts of a request besides its body that are sent upstream with a relayed call. */
 export interface ForwardedParts {
   /** They replace those that the channel sends. */
   readonly headers: HeaderMap;
@@ -259,7 +234,6 @@ export interface ForwardedParts {
   readonly dropped: readonly string[];
 }
 
-/** Parts of a caller's body that are left out of a relayed call. */
 export interface RelayCuts {
   /** In order, in the text of the body. */
   readonly spans: readonly Span[];
@@ -267,14 +241,12 @@ export interface RelayCuts {
   readonly changed: readonly string[];
 }
 
-/** The edits and checks of relayed calls. */
 export interface RelayRules {
   /**
    * The paths of operations below the base URL, where they are not those of the dialect:
    * `/responses`.
    */
   readonly paths?: Partial<Dialect['paths']>;
-  /** The edits of the caller's body that this channel needs. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /**
    * The parts of a body that the upstream could not read, such as reasoning of another provider.
@@ -290,7 +262,6 @@ export interface RelayRules {
    * undefined if there is none.
    */
   readonly inBandFailure?: Dialect['inBandFailure'];
-  /** Why a document is not a valid reply to this call; undefined if it is. */
   invalidReplyReason(reply: JsonValue, call: Pick<Call, 'operation'>): FailureReason | undefined;
   /**
    * Whether a document that is no valid reply says that the call still runs. Absent in APIs whose
@@ -329,7 +300,6 @@ export interface RelayRules {
   mayBeStored?(call: Call): boolean;
 }
 
-/** Remarks on a reply that is passed on unchanged. */
 export interface ReplyRemarks {
   /** For the usage record. */
   readonly reason: FailureReason | undefined;
@@ -337,9 +307,7 @@ export interface ReplyRemarks {
   readonly notes: HeaderMap;
 }
 
-/** Converts a reply to the format that its call requested, while it passes. */
 export interface ReplyRepair {
-  /** The bytes to pass on for the next bytes of the reply. */
   write(chunk: Uint8Array): Uint8Array;
   /** A part had another format than the channel's capabilities say. */
   hasRepaired(): boolean;
@@ -347,23 +315,19 @@ export interface ReplyRepair {
   isUnusable(): boolean;
 }
 
-/** The route of a call: its protocol, and the properties from its path. */
 export interface CallRoute extends CallTarget {
   readonly kind: 'call';
   readonly caller: Caller;
   readonly protocol: Protocol;
-  /** Further APIs whose models may be called in this way. */
   readonly alsoFor?: readonly ProtocolName[] | undefined;
 }
 
-/** What a request asks for, and the clients that read the reply. */
 export type Route =
   | CallRoute
   | StoredReplyRoute
   | {
       readonly kind: 'models';
       readonly caller: Caller;
-      /** The protocols whose models are listed. */
       readonly protocols: readonly ProtocolName[];
       /** One model, or the list. */
       readonly modelId: string | undefined;
@@ -380,7 +344,6 @@ export type Route =
       readonly path: string | undefined;
     };
 
-/** Whether calls of a protocol are relayed to a channel. */
 export function isRelayed(
   { dialect: ownDialect, relayCapability }: Protocol,
   dialect: Dialect,

@@ -18,19 +18,16 @@ export type Resource =
   | { readonly at: 'unserved'; readonly listed: string }
   | { readonly at: 'key' | 'unreadable' };
 
-/** A method in a path, and its protocol. */
 interface OwnedMethod extends PathMethod {
   readonly protocol: Protocol;
 }
 
-/** The lookup tables for paths. */
 export interface PathTable {
   readonly rows: readonly Protocol[];
   readonly calls: ReadonlyMap<string, CallRoute>;
   readonly methods: ReadonlyMap<string, OwnedMethod>;
 }
 
-/** The paths of these protocols. */
 export function pathTable(rows: readonly Protocol[]): PathTable {
   return { rows, calls: new Map(rows.flatMap(pathsOf)), methods: new Map(rows.flatMap(methodsOf)) };
 }
@@ -73,7 +70,6 @@ export interface MisplacedPath {
   readonly added?: string;
 }
 
-/** What a path without a version, or with two of them, was meant to be; undefined for others. */
 export function misplacedAt(
   path: string,
   table: PathTable,
@@ -100,7 +96,6 @@ export function misplacedAt(
 
 const twice = /^(\/v1(?:beta)?)\/v1(?:beta)?\//;
 
-/** The path of a resource that is served, as the table has it. */
 function namedPath(resource: Resource, path: string, { methods }: PathTable): string | undefined {
   const isOfModels = resource.at === 'models' || resource.at === 'method';
   if (isOfModels && !/^\/v1(?:beta)?\/models(?:\/|$)/.test(path)) return undefined;
@@ -145,10 +140,7 @@ function unservedAt(path: string): Resource | undefined {
   return listed === undefined ? undefined : { at: 'unserved', listed };
 }
 
-/**
- * The text between the version and the last colon is the model's name, which may contain slashes
- * and colons.
- */
+/** From the version to the last colon: a model's name may contain slashes and colons. */
 function modelResource(raw: string, beta: boolean, table: PathTable): Resource | undefined {
   const rest = decodeOnce(raw);
   const named = rest ?? raw;
@@ -166,7 +158,6 @@ function modelResource(raw: string, beta: boolean, table: PathTable): Resource |
   return { at: 'method', modelId: modelName(resource), method };
 }
 
-/** The text after the last colon. */
 export function methodIn(rest: string): string | undefined {
   const colon = rest.lastIndexOf(':');
   return colon === -1 ? undefined : rest.slice(colon + 1);

@@ -26,13 +26,11 @@ import {
 import type { ProtocolTable } from './table.ts';
 import { insteadOf, isAnthropicPath } from './unserved.ts';
 
-/** The parts of a request that determine its route. */
 export type RoutedRequest = Pick<
   GatewayRequest,
   'method' | 'path' | 'search' | 'headers' | 'target'
 >;
 
-/** The routes of one gateway. */
 export interface Routes {
   /** The headers that carry keys, or decide who the caller is, for `Vary`. */
   varyingHeaders(settings: KeySettings): readonly string[];
@@ -53,22 +51,16 @@ export interface Routes {
    * host's, because on bare `node:http` there is no other handler.
    */
   find(request: RoutedRequest, settings: RouteSettings): Route;
-  /**
-   * The requests that call models of these protocols, for error messages: `POST
-   * /v1/images/generations`; empty if the gateway serves none of them.
-   */
+  /** For error messages: `POST /v1/images/generations`; empty if the gateway serves none. */
   requestsFor(names: readonly string[]): string;
 }
 
-/** A misplaced path by the names of the table, and what its caller has to change. */
 export interface PassedPath extends Pick<MisplacedPath, 'requested' | 'intended'> {
   readonly remedy: string;
 }
 
-/** The options that a route depends on. */
 export type RouteSettings = KeySettings & PathSettings;
 
-/** Builds the routes of these protocols. */
 export function routesOf(protocols: ProtocolTable): Routes {
   const rows = Object.values(protocols);
   const table = pathTable(rows);
@@ -167,7 +159,6 @@ function methodRoute(
   return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
 }
 
-/** Whether it is a provider's path, or a method of a model, that the gateway does not serve. */
 function isUnserved(found: Resource, method: string, table: PathTable): boolean {
   const resource = readAsModel(found, method, table);
   if (resource?.at === 'method') return !table.methods.has(resource.method);
@@ -178,7 +169,6 @@ function isUnserved(found: Resource, method: string, table: PathTable): boolean 
   return resource?.at === 'unserved';
 }
 
-/** Names the right path to a client whose base URL is wrong; undefined for all other requests. */
 function misplaced(
   request: RoutedRequest,
   settings: RouteSettings,
@@ -251,10 +241,7 @@ function isRoot(path: string, method: string): boolean {
   return (method === 'GET' || method === 'HEAD') && /^\/(?:v1\/?|v1beta\/?)?$/.test(path);
 }
 
-/**
- * What `POST /v1/messages/v1/messages` was meant to be, the call of a client whose base URL has the
- * path of one already; undefined for other requests.
- */
+/** What `POST /v1/messages/v1/messages` meant: the client's base URL has the path already. */
 function doubledCall(
   { method, path }: Pick<GatewayRequest, 'method' | 'path'>,
   calls: ReadonlyMap<string, CallRoute>,
@@ -272,7 +259,6 @@ function doubledCall(
   return undefined;
 }
 
-/** A path that no provider has, on a server where no other handler answers. */
 function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): GatewayError {
   const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
   return new GatewayError('route_not_found', `There is no such ${known}route here.`);
@@ -291,7 +277,6 @@ function misplacedRoute(misplaced: MisplacedPath, prefix: string): GatewayError 
   );
 }
 
-/** What the client has to change. */
 function baseUrlRemedy({ intended, fault, added }: MisplacedPath, prefix: string): string {
   const [version = ''] = /^\/v1(?:beta)?/.exec(intended) ?? [];
   return fault === 'twice'
@@ -308,7 +293,6 @@ function unservedRoute(path: string, served: string, instead: string): GatewayEr
   return new GatewayError('route_not_found', `${path} is not served here. ${hint}`);
 }
 
-/** A path below `/v1/models` or `/v1beta/models` that can't be decoded. */
 function unreadablePath(): GatewayError {
   return new GatewayError(
     'route_not_found',
@@ -316,7 +300,6 @@ function unreadablePath(): GatewayError {
   );
 }
 
-/** A POST to a model without a method. */
 function noSuffix(): GatewayError {
   return new GatewayError(
     'route_not_found',
@@ -324,7 +307,6 @@ function noSuffix(): GatewayError {
   );
 }
 
-/** A method of a model that the gateway does not serve. */
 function unknownMethod(method: string, methods: string): GatewayError {
   return new GatewayError(
     'route_not_found',
@@ -332,7 +314,6 @@ function unknownMethod(method: string, methods: string): GatewayError {
   );
 }
 
-/** A wrong HTTP method on a path that is served. */
 function wrongMethod(method: string, allow: string): GatewayError {
   const sent = /^[A-Z]{1,16}$/.test(method) ? method : 'This method';
   return new GatewayError('method_not_allowed', `${sent} is not allowed here. Use ${allow}.`, {
@@ -340,15 +321,10 @@ function wrongMethod(method: string, allow: string): GatewayError {
   });
 }
 
-/**
- * The requests that call models of these protocols: `POST /v1/chat/completions or POST
- * /v1beta/models/{model}:generateContent`; empty if there is no protocol.
- */
 function callRequests(rows: readonly Protocol[]): string {
   return rows.map(callRequest).filter(isFilled).join(' or ');
 }
 
-/** All requests that these protocols and the model lists of their clients serve. */
 function servedRequests(rows: readonly Protocol[]): string {
   const calls = rows.flatMap(({ paths, storedReplies }) => [
     ...Object.keys(paths).map((path) => `POST ${path}`),
@@ -361,7 +337,6 @@ function servedRequests(rows: readonly Protocol[]): string {
   return listed([...calls, ...methods, ...lists], 'and');
 }
 
-/** The methods that may follow a model's name: `generateContent or countTokens`. */
 function methodNames(rows: readonly Protocol[]): string {
   return listed(namesOfMethods(rows), 'or');
 }

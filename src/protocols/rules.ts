@@ -7,7 +7,6 @@ export const modelField: z.ZodType<string> = z
   .min(1, 'must be the id of a model, not empty')
   .refine((id) => id.isWellFormed(), 'must be well-formed Unicode');
 
-/** A positive count, by which the call is priced. */
 export const positiveField: z.ZodType<number | null | undefined> = z
   .int('must be a positive integer')
   .positive('must be a positive integer')

@@ -4,10 +4,7 @@ import type { IncomingHeaders } from '../http.ts';
 /** Names of sessions are ids; other values would be hashed for nothing. */
 const sessionName = /^[!-~]{1,64}$/;
 
-/**
- * The session that a header names; undefined if the header is missing or repeated, or is not 1 to
- * 64 printable ASCII characters without a space.
- */
+/** Undefined if missing, repeated, or not 1 to 64 printable ASCII characters without a space. */
 export function sessionHeader(headers: IncomingHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' && sessionName.test(value) ? value : undefined;

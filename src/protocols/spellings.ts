@@ -27,7 +27,6 @@ export function refuseDifferent(
   }
 }
 
-/** An object in the body, and the beginning of the paths of its members. */
 interface Inside {
   readonly object?: Value;
   readonly at?: string;
@@ -65,7 +64,6 @@ const readNames: readonly string[] = [
   ...['background', 'previous_response_id', 'cached_content', 'generation_config'],
   ...guardedRows.flatMap(({ places = [] }) => places.flatMap((path) => path.split(/[.[\]]+/))),
 ];
-/** How each of them is spelled, by its letters without case. */
 const spelledByFold: ReadonlyMap<string, string> = new Map(
   readNames.flatMap((name) => [name, camelCase(name)]).map((name) => [folded(name), name]),
 );

@@ -7,7 +7,6 @@
 const anthropicPaths: readonly string[] = ['/v1/complete', '/v1/messages/batches', '/v1/messages'];
 const batches = 'Batches are not offered: send each request by itself.';
 const files = 'Files are not stored: send their content inside the request that needs it.';
-/** What a client can do in place of calling a path. */
 const alternatives: ReadonlyMap<string, string> = new Map([
   ['/v1/batches', batches],
   ['/v1/messages/batches', batches],
@@ -59,12 +58,10 @@ export function unservedPath(path: string): string | undefined {
   );
 }
 
-/** What a client of a listed path can do instead; empty if that is not known. */
 export function insteadOf(listed: string): string {
   return alternatives.get(listed) ?? '';
 }
 
-/** Whether a listed path is that of Anthropic's API alone. */
 export function isAnthropicPath(listed: string): boolean {
   return anthropicPaths.includes(listed);
 }

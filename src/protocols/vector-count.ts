@@ -3,10 +3,7 @@
 import type { Call } from '../call.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 
-/**
- * The remark for the usage record of a reply with another number of vectors than the call has
- * inputs: clients take vectors for inputs by their order, so that somebody should look at it.
- */
+/** Clients match vectors to inputs by order, so somebody should look at another number. */
 export function countRemark(
   vectors: number,
   { demand }: Pick<Call, 'demand'>,

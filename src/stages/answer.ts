@@ -34,7 +34,6 @@ export interface AnswerDeps {
   isClosed(): boolean;
 }
 
-/** Makes the two methods of a gateway that respond. */
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
   const { routes, refusals } = deps;
   const misplaced = misplacedHandle();
@@ -105,7 +104,6 @@ const explanation =
   'gateway.handle is no request handler of a framework, and requests get 500. Mount the ' +
   'gateway by an adapter: nodeAdapter, expressAdapter, koaAdapter, fastifyAdapter or fetchAdapter.';
 
-/** Makes the function that answers such a request with 500, and warns once. */
 function misplacedHandle(): (second: unknown) => GatewayResponse {
   let hasWarned = false;
   return (second) => {

@@ -20,7 +20,6 @@ import type { RunningCall } from './running.ts';
 import type { Hold } from './settle/hold.ts';
 import type { Settlement } from './settle/settlement.ts';
 
-/** A request that was received. */
 export interface Received {
   readonly request: GatewayRequest;
   readonly responseContext: ResponseContext;
@@ -28,9 +27,7 @@ export interface Received {
   readonly settings: Settings;
   /** The keys and cookies that were sent, which no event may have. Read after a failure only. */
   readonly secrets: () => readonly string[];
-  /** Calls the host's ports on behalf of this request. */
   readonly ports: PortCalls;
-  /** Emits the events of this request. */
   readonly emit: RequestEmit;
   readonly progress: RequestProgress;
 }
@@ -41,13 +38,11 @@ export interface RequestProgress {
   key: ApiKey | undefined;
   /** The model as the caller named it. */
   requestedModel: string | undefined;
-  /** The id of the model in the catalog. */
   modelId: string | undefined;
   /** It has reserved quota, so that `call_ended` will report its end. */
   hasStarted: boolean;
 }
 
-/** A request whose key is valid. */
 export interface Authenticated {
   readonly received: Received;
   readonly key: ApiKey;
@@ -59,7 +54,6 @@ export interface Begun extends Authenticated {
   readonly running: RunningCall;
 }
 
-/** A call whose body was read. */
 export interface Read extends Begun {
   readonly call: Call;
   readonly startedAtMs: number;
@@ -72,7 +66,6 @@ export interface Admitted extends Read {
   /** What the call refers to; undefined if it can't refer to anything. */
   readonly references?: ResolvedReferences | undefined;
   readonly hold: Hold;
-  /** The labels of its usage record. */
   readonly metadata: UsageRecord['metadata'];
   /**
    * No other model is left to ask, so that a cooling channel may be used. Only set for calls that
@@ -87,11 +80,7 @@ export interface Held {
   readonly settlement: Settlement;
   /** What it took from rate limits; undefined if none depends on its tokens or on a model. */
   readonly rates: TakenRates | undefined;
-  /** The call runs to its end even if its caller disconnects. */
   readonly continuesAfterDisconnect: boolean;
-  /**
-   * Records the reply for callers that repeat the call; undefined for a call that nobody can
-   * repeat.
-   */
+  /** For callers that repeat the call; undefined for a call that nobody can repeat. */
   readonly copy: ReplyCopy | undefined;
 }

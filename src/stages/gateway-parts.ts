@@ -35,14 +35,12 @@ import { storeMaintenance } from './settle/store-maintenance.ts';
 import { type GatewayStatus, statusOf } from './status.ts';
 import { perKeyFunctions } from './upstream/credential.ts';
 
-/** The state of a gateway that its parts read. */
 export interface GatewayState {
   /** The current settings: the host may change them at any time. */
   settings(): Settings;
   isClosed(): boolean;
 }
 
-/** The parts of a gateway that its public methods use. */
 export interface GatewayParts {
   readonly serve: Serve;
   readonly health: ChannelHealth;
@@ -60,7 +58,6 @@ export interface GatewayParts {
   readonly translations: Translations;
 }
 
-/** The parts that are also needed to create what the calls share. */
 type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers' | 'subscribe' | 'status'>;
 
 const tickMs = 1_000;
@@ -70,7 +67,6 @@ const tickMs = 1_000;
  */
 const maxConnections = 65_535;
 
-/** What the parts need of the gateway's tables. */
 export interface PartTables {
   readonly dialects: DialectTable;
   readonly routes: Pick<Routes, 'requestsFor'>;
@@ -129,7 +125,6 @@ function backgroundPorts(
   };
 }
 
-/** The parts that calls use. */
 type CallParts = BaseParts & Pick<Shared, 'settle'> & Pick<Intake, 'bodies'>;
 
 function sharedByCalls(

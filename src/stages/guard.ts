@@ -50,7 +50,6 @@ function addEncoded(texts: string[], text: string, layers: number): void {
   if (content !== undefined) addTexts(texts, content, layers);
 }
 
-/** The text in Base64 of either alphabet; undefined if it is none, or holds something else. */
 function base64Text(data: string): string | undefined {
   const head = data.slice(0, headChars);
   if (data.length < minBase64Chars || !/^[\w+/=\s-]*$/.test(head)) return undefined;
@@ -96,7 +95,6 @@ export async function checkByGuard(
   return decision?.metadata === undefined ? ofKey : { ...decision.metadata, ...ofKey };
 }
 
-/** The guard's decision, or the fault that it found in the caller's body. */
 type Answer = { readonly decision: GuardDecision | null | undefined } | { readonly fault: unknown };
 
 async function decisionOf(
@@ -177,10 +175,7 @@ const decisionMembers: ReadonlySet<PropertyKey> = new Set(['refuse', 'metadata']
 /** Other names may be texts of the caller. */
 const memberSyntax = /^[A-Za-z]\w{0,31}$/;
 
-/**
- * Whether it is a plain object, of any realm. An instance of a class, such as a Map, has no own
- * members and would otherwise pass as an empty decision.
- */
+/** Of any realm. A class instance, such as a Map, would otherwise pass as an empty decision. */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return !isRecord(prototype) || Object.getPrototypeOf(prototype) === null;
@@ -208,7 +203,6 @@ function refusal(refuse: string): GatewayError {
   return new GatewayError('refused_by_policy', message, { clientCode: 'refused_by_policy' });
 }
 
-/** A body that is parsed at the first use. */
 interface LazyBody {
   readonly read: () => JsonValue;
   /** True for the error that `read` has thrown. */

@@ -66,7 +66,6 @@ export function readCall(body: Body, route: CallRoute, defaults: BodyDefaults): 
   return checkedCall(scanned(body), route, defaults);
 }
 
-/** Like {@link readCall}, but scans a large text in several turns of the event loop. */
 export function readCallInTurns(
   body: Body,
   route: CallRoute,

@@ -34,7 +34,6 @@ interface Batch {
   readonly sinceMs: number;
 }
 
-/** The minute that is being counted, for the log that was set when it began. */
 interface Minute {
   readonly atMs: number;
   readonly log: RefusalLog;
@@ -61,7 +60,6 @@ const maxAgeMs = 15 * minuteMs;
 const minWaitMs = 1_000;
 const maxWaitMs = minuteMs;
 
-/** Makes the recorder of a gateway. */
 export function refusalRecorder(
   settings: () => Settings,
   ports: PortCalls,
@@ -169,7 +167,6 @@ async function flush(state: RecorderState): Promise<void> {
   }
 }
 
-/** True if the log has taken the batch, which then waits no longer. */
 async function deliver(state: RecorderState, batch: Batch): Promise<boolean> {
   const isWritten = await tryBatch(state, batch);
   if (isWritten) state.waiting = state.waiting.filter((other) => other !== batch);

@@ -8,22 +8,18 @@ type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 
 type CountedMembers = 'keyId' | 'group' | 'protocol' | 'modelId' | 'code' | 'reason';
 
-/** What a refusal is counted by. */
 export interface RefusalKind
   extends Pick<RefusalEvent, CountedMembers>,
     Pick<RecordedRefusals, 'detail'> {}
 
-/** The refusals of one minute. */
 export interface RefusalCounts {
   add(kind: RefusalKind): void;
-  /** The counts so far, without their ids and their minute. */
   read(): readonly Omit<RecordedRefusals, 'id' | 'atMs'>[];
 }
 
 /** How many counts have a key, group and model of their own. A thousand take about 300 KB. */
 const maxDetailed = 1_000;
 
-/** Starts with no counts. */
 export function refusalCounts(): RefusalCounts {
   const detailed = new Map<string, Count>();
   // At most one for each protocol, code and reason, of which the gateway has a fixed number.
@@ -61,7 +57,6 @@ function nameOf(kind: RefusalKind): string {
   return JSON.stringify([keyId, group, protocol, modelId, code, reason, detail]);
 }
 
-/** What is left of a refusal that is counted together with others. */
 function withoutNames({ keyId, group, protocol, modelId, code, reason }: RefusalKind): RefusalKind {
   const other = (name: string | undefined) => (name === undefined ? undefined : otherRefusals);
   return {

@@ -17,9 +17,7 @@ export function readableError(
   return new GatewayError('internal_error', 'The gateway failed to answer this request.');
 }
 
-/**
- * Emits an event that says where the gateway failed. `requestId` is undefined for background work.
- */
+/** `requestId` is undefined for background work. */
 export function reportBug(
   error: unknown,
   requestId: string | undefined,
@@ -28,7 +26,6 @@ export function reportBug(
   emit({ type: 'internal_error', requestId, at: locationOf(error) });
 }
 
-/** The error for requests to a gateway that is shutting down. */
 export function shuttingDown(): GatewayError {
   return new GatewayError('draining', 'The gateway is shutting down. Try again shortly.', {
     retryAfterMs: 1_000,
@@ -36,10 +33,6 @@ export function shuttingDown(): GatewayError {
   });
 }
 
-/**
- * The error for a gateway at its limit of concurrent calls, or a key at its fair share of that
- * limit.
- */
 export function overloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
@@ -48,7 +41,6 @@ export function overloaded(): GatewayError {
   );
 }
 
-/** The error for a key, or a subject that it shares, that is at its `maxConcurrentCalls`. */
 export function tooManyConcurrentCalls(of: 'key' | 'quota' = 'key'): GatewayError {
   return new GatewayError(
     'rate_limited',
@@ -61,10 +53,7 @@ const bodyRemedy =
   'A parser read the request body before the gateway and left nothing. ' +
   'Mount the gateway before body parsers, or keep the bytes in req.rawBody.';
 
-/**
- * The first frame of the stack. The message is removed first, because it may contain anything, even
- * text that looks like a frame.
- */
+/** The message is removed first: it may contain anything, even text that looks like a frame. */
 function locationOf(error: unknown): string {
   try {
     return isError(error) ? firstFrameOf(error) : 'unknown';

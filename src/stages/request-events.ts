@@ -12,24 +12,19 @@ import { containsSecret } from './upstream/upstream-text.ts';
 
 type RefusalEvent = Extract<GatewayEvent, { readonly type: 'call_refused' }>;
 
-/** A request that was answered without an upstream. */
 type AnsweredRequest = Pick<Received, 'emit' | 'progress' | 'responseContext'>;
 
 /** A request that was refused; of one that the host's middleware refused, less is known. */
 type RefusedRequest = AnsweredRequest &
   Pick<Received, 'secrets'> & { readonly request: Pick<GatewayRequest, 'path'> };
 
-/** How a request was refused, and the recorder that counts it. */
 interface Refusal {
   readonly route: Route | undefined;
   readonly status: number;
   readonly refusals: Pick<RefusalRecorder, 'count'>;
 }
 
-/**
- * Emits that a request was refused, and counts it; a call that has started ends with `call_ended`
- * instead.
- */
+/** A call that has started ends with `call_ended` instead. */
 export function reportRefusal(
   received: RefusedRequest,
   { code, reason, param, remedy }: GatewayError,
@@ -57,7 +52,6 @@ const indexes = /\[\d+\]|\.\d+(?=\.|$)/g;
 
 /** Names that the caller may have chosen: short and plain, so that none fills or forges a log. */
 const plainName = /^[A-Za-z0-9._:/-]{1,64}$/;
-/** The same, with indexes of arrays. */
 const plainParam = /^[A-Za-z0-9._:/[\]-]{1,64}$/;
 type Names = Pick<RefusalEvent, 'param' | 'path' | 'requestedModel'>;
 
@@ -77,7 +71,6 @@ function isShown(text: string, form: RegExp, secrets: Received['secrets']): bool
   return form.test(text) && !isLikeOwnSecret(text) && !containsSecret(text, secrets());
 }
 
-/** The event of a call that has ended, with the member that its error names, if that is shown. */
 export function endEvent(
   record: UsageRecord,
   { code, param }: Pick<CallEnd, 'code' | 'param'>,
@@ -87,7 +80,6 @@ export function endEvent(
   return param !== undefined && isShown(param, plainParam, secrets) ? { ...ended, param } : ended;
 }
 
-/** Emits that a request got the kept reply of an earlier one. */
 export function reportRepeat(
   { received, route }: Admitted,
   originalRequestId: string | undefined,
@@ -96,7 +88,6 @@ export function reportRepeat(
   received.emit({ type: 'call_repeated', ...factsOf(received, route), originalRequestId });
 }
 
-/** Emits that a call has reserved quota. */
 export function reportStart(admitted: Admitted, reservation: Reservation): void {
   const { received, key, call, model, metadata, startedAtMs } = admitted;
   const { emit, progress, responseContext } = received;

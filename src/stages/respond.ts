@@ -18,13 +18,9 @@ import { isLikeOwnSecret } from '../secret.ts';
 import type { RateLevels } from './rates/applied-limits.ts';
 import type { CallEnd } from './settle/settlement.ts';
 
-/** The parts that every response to one request contains. */
 export interface ResponseContext {
   readonly requestId: string;
-  /**
-   * The value of `Vary`: the headers that may carry a key, so that no shared cache gives one key's
-   * response to another.
-   */
+  /** Headers that may carry a key: no shared cache may give one key's response to another. */
   readonly vary: string;
   /** Another header in which the caller's clients look for the request's id, once it is known. */
   requestIdHeader: string | undefined;
@@ -34,10 +30,7 @@ export interface ResponseContext {
 
 const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
 
-/**
- * Makes the context. A caller's own request id is used if it is legal, since it appears in headers
- * and records.
- */
+/** A caller's own request id is used if it is legal: it appears in headers and records. */
 export function responseContextFor(
   { headers }: Pick<GatewayRequest, 'headers'>,
   { ids }: Pick<Settings, 'ids'>,
@@ -76,10 +69,7 @@ const contentTypes: Readonly<Record<Framing, string>> = {
   sse: 'text/event-stream; charset=utf-8',
 };
 
-/**
- * The headers of a reply in this framing. Those of a stream tell proxies and compressors to pass it
- * on unbuffered.
- */
+/** Those of a stream tell proxies and compressors to pass it on unbuffered. */
 export function replyHeaders(
   { requestId, vary, requestIdHeader, rates }: ResponseContext,
   framing: Framing,
@@ -117,10 +107,7 @@ export function wholeReply(
   return { status: 200, headers, body };
 }
 
-/**
- * Replaces the body of a large reply by one that is sent as fast as its caller reads. Small ones
- * are written at once, which costs less, and fit into the buffers of a connection.
- */
+/** Small replies are written at once, which costs less, and fit into a connection's buffers. */
 export function paced(
   response: GatewayResponse,
   bodyFor: (pieces: ReplyPieces) => ReplyBody,
@@ -130,12 +117,10 @@ export function paced(
   return { ...response, body: bodyFor(piecesOf(body)) };
 }
 
-/** A JSON document that the gateway made. */
 export function jsonReply(context: ResponseContext, document: JsonObject): GatewayResponse {
   return wholeReply(context, Buffer.from(JSON.stringify(document)), 'json', {});
 }
 
-/** The response to OPTIONS, for hosts that do not handle it themselves. */
 export function optionsResponse(context: ResponseContext, allow: string): GatewayResponse {
   const { requestId, vary } = context;
   return {
@@ -145,10 +130,7 @@ export function optionsResponse(context: ResponseContext, allow: string): Gatewa
   };
 }
 
-/**
- * An error response as this caller's clients expect it. `isBoughtOnce`: sending the call again
- * would buy it again.
- */
+/** `isBoughtOnce`: sending the call again would buy it again. */
 export function errorResponse(
   context: ResponseContext,
   error: GatewayError,
@@ -172,15 +154,11 @@ export function errorResponse(
   };
 }
 
-/** The status with which a caller gets an error. */
 function statusFor(error: GatewayError, caller: Caller): number {
   return caller.statusOf?.(error) ?? statusOf[error.code];
 }
 
-/**
- * What the record of a call says about the error that its caller gets. Logs use the status 499 for
- * a caller that disconnected.
- */
+/** Logs use the status 499 for a caller that disconnected. */
 export function answerOf(
   error: GatewayError,
   reason: FailureReason,
@@ -200,18 +178,12 @@ export function answerToThrown(
   return answerOf(thrown, thrown.reason ?? failureReasonOf(thrown.code), caller);
 }
 
-/**
- * Ends the connection with this response. A gateway that shuts down says so on each of its last
- * responses: a caller that sent the next call on the same connection would see it reset.
- */
+/** A caller that sent the next call on the same connection would see it reset. */
 export function lastOnConnection(response: GatewayResponse): GatewayResponse {
   return { ...response, headers: { ...response.headers, connection: 'close' } };
 }
 
-/**
- * Reasons to refuse a request in the middle of its body. The connection is closed, because the rest
- * of the body would have to be read before the next request.
- */
+/** The connection is closed: otherwise the rest of the body would have to be read. */
 const midBodyReasons: ReadonlySet<string | undefined> = new Set(['byte_budget', 'body_timeout']);
 
 function endsConnection({ code, reason }: GatewayError): boolean {
@@ -220,17 +192,13 @@ function endsConnection({ code, reason }: GatewayError): boolean {
 
 /** SDKs obey a wait up to this long. Instead of a longer one they wait only a second or two. */
 const maxObeyedWaitMs = 60_000;
-/** Errors that occur before an upstream is called. */
 const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
   'no_channel',
   'overloaded',
   'store_unavailable',
 ]);
 
-/**
- * True for errors that a retry would only repeat, and for calls that a retry would buy again: an
- * SDK that retries an image by itself buys a second one, unless the first certainly was not made.
- */
+/** An SDK that retries an image buys a second one, unless the first certainly was not made. */
 function mustNotRetry(error: GatewayError, status: number, isBoughtOnce: boolean): boolean {
   const { code, retryAfterMs = 0, shouldRetry } = error;
   if (status === 401 || status === 403 || shouldRetry === false) return true;

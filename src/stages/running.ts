@@ -28,24 +28,15 @@ import {
 
 /** A call, from its start until its reply has ended. */
 export interface RunningCall {
-  /** The caller's connection. */
   readonly caller: CallerConnection;
-  /** Keeps the hold alive. */
   readonly hold: HoldKeeper;
-  /**
-   * Starts watching an attempt that is sent now, with the channel's timeouts. `isContinued`: a
-   * further request of the latest attempt, which is no attempt of its own.
-   */
+  /** `isContinued`: a further request of the latest attempt, which is no attempt of its own. */
   startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity, isContinued?: boolean): void;
-  /** How many attempts were sent. */
   readonly attemptCount: number;
-  /** The watch of the latest attempt; undefined before the first. */
   readonly watch: AttemptWatch | undefined;
-  /** The whole replies of the gateway that are being sent. */
   readonly replies: UnreadReplies;
   /** The whole reply of this call that is being sent; set by {@link sendWhole}. */
   unread: PacedReply | undefined;
-  /** The call is done except for its whole reply. */
   isDoneOnceSent: boolean;
   /**
    * Stops counting the call against its key's limit. The end of its hold is on the way to the
@@ -53,18 +44,13 @@ export interface RunningCall {
    * sends a whole reply.
    */
   stopCounting(): void;
-  /**
-   * Registers what to give back when the call is done; called immediately if it is done already.
-   */
+  /** Called immediately if the call is done already. */
   onDone(giveBack: () => void): void;
   /** The call is done, or is once its whole reply has been sent. */
   done(): void;
 }
 
-/**
- * A body for a large whole reply, which is sent as fast as its caller reads. Until it is written or
- * its connection is closed, the call counts as running, because it takes memory.
- */
+/** Until it is written or its connection is closed, the call counts as running. */
 export function sendWhole(call: RunningCall, pieces: ReplyPieces): ReplyBody {
   const reply = call.replies.add(pieces, () => {
     call.unread = undefined;
@@ -77,18 +63,14 @@ export function sendWhole(call: RunningCall, pieces: ReplyPieces): ReplyBody {
   return reply;
 }
 
-/** A call that is about to begin, before its body is read. */
 export interface BeginningCall {
   readonly keyId: string;
-  /**
-   * How many such calls of the key may run at once in this process; undefined for no limit here.
-   */
+  /** Counts such calls of the key in this process; undefined for no limit here. */
   readonly maxConcurrentCalls: number | undefined;
   /** Its `Content-Length` is absent or at most 64 KiB. */
   readonly isSmall: boolean;
 }
 
-/** All running calls. */
 export interface RunningCalls {
   /**
    * Begins a call.
@@ -97,19 +79,15 @@ export interface RunningCalls {
    *   of it; `rate_limited` if the key is at its own limit
    */
   begin(call: BeginningCall): RunningCall;
-  /** How many are running. */
   count(): number;
-  /** Resolves once no call is running. */
   idle(): Promise<void>;
   /** Ends all calls; whole replies that are not read completely are cut off. */
   abortAll(reason: UpstreamError): void;
-  /** The whole replies that are being sent. */
   readonly replies: UnreadReplies;
   /** Runs the timer's work, every second. Never rejects. */
   tick(): Promise<void>;
 }
 
-/** A call in the list of all calls. */
 interface Entry extends RunningCall {
   readonly hold: KeptEntry;
   /** Its index in the list; undefined once it is done. */
@@ -120,7 +98,6 @@ interface Entry extends RunningCall {
   readonly giveBacks: (() => void)[];
 }
 
-/** The calls of one gateway, and what limits them. */
 interface CallList {
   readonly settings: () => Settings;
   /**
@@ -135,7 +112,6 @@ interface CallList {
   whenIdle: (() => void)[];
 }
 
-/** Makes the list, without calls. `ports` asks the quota store on behalf of all calls. */
 export function runningCalls(
   settings: () => Settings,
   ports: PortCalls,
@@ -257,7 +233,6 @@ function remove(list: CallList, entry: Entry): void {
   list.whenIdle = [];
 }
 
-/** Counts the running calls of each key. */
 interface CountsByKey {
   /** Counts one more call, if the key then has no more than `limit`. */
   take(keyId: string, limit: number): boolean;

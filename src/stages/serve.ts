@@ -38,7 +38,6 @@ import { callUpstream } from './upstream/call-upstream.ts';
 import { fallBack, mayFallBack } from './upstream/fall-back.ts';
 import type { UpstreamOutcome, Upstreams } from './upstream/try-channel.ts';
 
-/** The objects that all calls of a gateway share. */
 export interface Shared extends ModelLookup {
   readonly intake: Intake;
   readonly plans: ModelPlans;
@@ -51,7 +50,6 @@ export interface Shared extends ModelLookup {
   readonly reportSplitIndex: ReportSplitIndex;
 }
 
-/** What a request needs before its call can be read. */
 export interface Intake {
   readonly calls: RunningCalls;
   /** Limits the memory that the request bodies of one key may take. */
@@ -61,10 +59,8 @@ export interface Intake {
   isClosed(): boolean;
 }
 
-/** Handles one request. */
 export type Serve = (received: Received, route: Route) => Promise<GatewayResponse>;
 
-/** Makes the handler of a gateway's requests. */
 export function serving(shared: Shared): Serve {
   const { endOfRequestTurn, failedKeys, isClosed } = shared.intake;
   return async (received, route) => {
@@ -119,7 +115,6 @@ async function beginCall(
   }
 }
 
-/** Takes a call from its bytes to its reply. */
 async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
   const { idempotency, reserve, settle, upstreams } = shared;

@@ -13,7 +13,6 @@ import type { RefusalRecorder } from './record-refusals.ts';
 import type { RunningCalls } from './running.ts';
 import type { Outbox } from './settle/outbox.ts';
 
-/** The parts of a gateway that are shut down. */
 export interface ShutDownDeps {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
@@ -25,13 +24,11 @@ export interface ShutDownDeps {
   readonly stopTimer: () => void;
 }
 
-/** How long calls may continue, if the host does not say. */
 const defaultDrainMs = 10_000;
 /** The longest delay of a timer, 24 days: `Infinity` would make it fire immediately. */
 const maxDrainMs = 2 ** 31 - 1;
 /** How long calls that were cut, and stores that are down, may take to finish. */
 const graceMs = 2_000;
-/** The time between two attempts to deliver the ends of calls that a store did not accept. */
 const retryMs = 500;
 /** How long a usage sink may take to write what it has buffered. */
 const flushMs = 10_000;
@@ -67,7 +64,6 @@ function drainWaitMs(drainMs: number = defaultDrainMs): number {
   return Number.isNaN(waitMs) ? defaultDrainMs : waitMs;
 }
 
-/** Retries what waits for a store until it is delivered, or the time is over. */
 async function deliver(outbox: Outbox, forMs: number, clock: Clock): Promise<void> {
   const untilMs = clock.monotonicMs() + forMs;
   for (;;) {
@@ -86,7 +82,6 @@ async function closeClient(upstream: UpstreamClient): Promise<void> {
   }
 }
 
-/** Waits until `done` resolves, for at most `waitMs`. */
 function waitAtMost(waitMs: number, done: Promise<void>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.every(waitMs, () => {

@@ -26,7 +26,6 @@ export interface GatewayStatus {
   readonly ports: readonly PortTimes[];
 }
 
-/** The parts that the status is read from. */
 export interface StatusDeps {
   readonly startedAtMs: number;
   readonly calls: Pick<RunningCalls, 'count'>;
@@ -37,7 +36,6 @@ export interface StatusDeps {
   readonly isClosed: () => boolean;
 }
 
-/** Reads the status. */
 export function statusOf(deps: StatusDeps): GatewayStatus {
   return {
     startedAtMs: deps.startedAtMs,

@@ -9,13 +9,11 @@ import type { FailureReason } from '../failure-reasons.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { goodHealth, type HealthState } from './health-state.ts';
 
-/** The state of one upstream account. */
 export interface Account {
   readonly channelId: string;
   /** The name that the channel's credential gave it; undefined for the channel's own account. */
   readonly name: string | undefined;
   isOff: boolean;
-  /** The calls that are running through this account. */
   inFlight: number;
   /** Only of a channel's own account: the calls that run through its named accounts. */
   namedInFlight: number;
@@ -34,7 +32,6 @@ export interface Account {
   health: Map<string | undefined, HealthState> | undefined;
 }
 
-/** The accounts that have been called, enabled or disabled. */
 export interface AccountTable {
   /** The account of this name; the channel's own if the name is undefined. */
   find(channelId: string, name?: string): Account | undefined;
@@ -55,7 +52,6 @@ const maxAccounts = 10_000;
 const maxNamedAccounts = 10_000;
 const maxUnhealthyModels = 1_000;
 
-/** Starts empty. */
 export function accountTable(clock: Clock, emit: EventListener): AccountTable {
   const own = new Map<string, Account>();
   const named = new Map<string, Account>();
@@ -114,7 +110,6 @@ export function keyScope(keyId: string): string {
   return `\n${keyId}`;
 }
 
-/** True for a name that {@link keyScope} made. */
 export function isKeyScope(name: string): boolean {
   return name.startsWith('\n');
 }

@@ -5,7 +5,6 @@ import { type Account, healthOf } from './accounts.ts';
 import type { Availability } from './choose.ts';
 import { currentPause, isDeprioritized, type Pause } from './health-state.ts';
 
-/** The properties that decide whether a call may be a trial call. */
 export interface CallKind {
   /** An image call is billed when it is sent, so it is no trial. */
   readonly isBoughtOnce: boolean;
@@ -13,7 +12,6 @@ export interface CallKind {
   readonly hasTried?: boolean;
 }
 
-/** No failure is on record. */
 export const available: Availability = { kind: 'available' };
 const deprioritized: Availability = { kind: 'deprioritized' };
 const busy: Availability = {
@@ -39,14 +37,11 @@ function pausedBy(
   };
 }
 
-/** The state shared by all checks of one gateway. */
 export interface AvailabilityInput {
   readonly clock: Clock;
-  /** The pauses during which a last-resort call is running. */
   readonly lastResortInUse: { has(pause: Pause): boolean };
 }
 
-/** The host has disabled the channel. */
 export const switchedOffChannel: Availability = {
   kind: 'unavailable',
   reason: 'switched_off',
@@ -54,7 +49,6 @@ export const switchedOffChannel: Availability = {
   lastResort: false,
 };
 
-/** The availability for a call of this model, by its upstream name. */
 export function availabilityOf(
   account: Account,
   { credential, maxConcurrentCalls }: Channel,
@@ -79,10 +73,7 @@ export function availabilityOf(
     : available;
 }
 
-/**
- * The stricter of two pauses: one that excludes last-resort calls before one that allows them, then
- * the longer.
- */
+/** One that excludes last-resort calls comes before one that allows them, then the longer. */
 function stricter(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   if (a.lastResort !== b.lastResort) return a.lastResort ? b : a;

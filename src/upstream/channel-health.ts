@@ -38,14 +38,10 @@ import {
   waitingCalls,
 } from './waiting-calls.ts';
 
-/** A channel in use by one call. */
 export interface ChannelLease {
   /** On the monotonic clock. */
   readonly startedMs: number;
-  /**
-   * For a trial call after a timeout: how long it may wait for a first byte before another channel
-   * is tried, in ms, so that its caller doesn't wait for minutes. Undefined for all other calls.
-   */
+  /** How long a trial call may wait before another channel is tried. Undefined for other calls. */
   readonly trialMs: number | undefined;
   /** Something was received at this time: the response head, with any status. */
   firstByte(atMs: number): void;
@@ -55,15 +51,12 @@ export interface ChannelLease {
   end(signal: HealthSignal): void;
 }
 
-/** An account that the function of a channel's `credential` named for a call. */
 export interface NamedAccount {
   readonly name: string;
   readonly secret: string;
 }
 
-/** The health of the channels of one gateway. */
 export interface ChannelHealth {
-  /** Whether the channel can take a call now: on its own account, or on a named one. */
   availability(
     channel: Channel,
     upstreamModel: string,
@@ -72,10 +65,7 @@ export interface ChannelHealth {
   ): Availability;
   /** The number of calls that are running through it, on any account. */
   inFlight(channel: Channel): number;
-  /**
-   * Starts a call. Must be called in the same turn of the event loop as the choice; otherwise two
-   * calls could both become the trial call.
-   */
+  /** Must run in the same turn as the choice: else two calls could both become the trial call. */
   begin(
     channel: Channel,
     upstreamModel: string,
@@ -88,7 +78,6 @@ export interface ChannelHealth {
   statuses(): readonly ChannelStatus[];
   /** Enables a channel, and clears everything recorded against its accounts. */
   enable(channelId: string): void;
-  /** Disables a channel with all its accounts. */
   disable(channelId: string): void;
   /** The host reloaded the catalog: rejected credentials may be tried again. */
   reloaded(): void;
@@ -97,17 +86,12 @@ export interface ChannelHealth {
 /** How long a trial call may wait for a first byte if the usual time is unknown. */
 const defaultTrialMs = 30_000;
 
-/** The state of one gateway's channels. */
 interface ChannelsState extends HealthRecords {
   readonly calls: WaitingCalls;
-  /**
-   * The calls of named accounts. They are not compared with those of a channel, because the speed
-   * of one user's account says nothing about the channel.
-   */
+  /** Not compared with a channel's: one user's account says nothing about the channel's speed. */
   readonly namedCalls: WaitingCalls;
 }
 
-/** Starts with all channels ready. */
 export function channelHealth(
   clock: Clock,
   random: () => number,
@@ -168,7 +152,6 @@ function clearRefusals(state: ChannelsState): void {
   }
 }
 
-/** The health of the models alone. */
 function withoutOwn(health: Account['health']): Account['health'] {
   const models = new Map(health);
   models.delete(undefined);
@@ -286,7 +269,6 @@ function endComparison(
   accounts.setHealth(account, upstreamModel, afterComparison(health));
 }
 
-/** Clears everything recorded against the accounts of a channel. Returns its own account. */
 function resetChannel(
   { accounts, calls, namedCalls, clock }: ChannelsState,
   channelId: string,

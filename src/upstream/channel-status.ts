@@ -4,9 +4,7 @@ import type { HealthStatus } from '../events.ts';
 import { type Account, type AccountTable, healthOf, healthStatus, isKeyScope } from './accounts.ts';
 import type { HealthState } from './health-state.ts';
 
-/** The health of one account and of its models. */
 interface AccountHealth extends HealthStatus {
-  /** The number of calls that are running through it. */
   readonly inFlight: number;
   /** The models on it with problems of their own, by their upstream names. */
   readonly models: readonly (HealthStatus & { readonly upstreamModel: string })[];
@@ -25,10 +23,8 @@ export interface ChannelStatus extends AccountHealth {
   readonly accounts: readonly AccountStatus[];
 }
 
-/** The host has switched it off. */
 export const switchedOff: HealthStatus = { state: 'off', reason: undefined, untilMs: undefined };
 
-/** The status of each channel, in the order of their first calls. */
 export function channelStatuses(accounts: AccountTable, clock: Clock): readonly ChannelStatus[] {
   const named = new Map<string, AccountStatus[]>();
   for (const account of accounts.named()) {
@@ -54,7 +50,6 @@ function namedStatusOf(account: Account, clock: Clock): AccountStatus | undefine
   return isReady ? undefined : { account: name, ...health };
 }
 
-/** The status of an account, and of each of its models that has problems of its own. */
 function healthOfAccount(account: Account, clock: Clock): AccountHealth {
   const { isOff, refused, health, inFlight, namedInFlight } = account;
   const own = isOff

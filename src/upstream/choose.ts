@@ -9,7 +9,6 @@ import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { priorityOf, weightOf } from '../ports/model-defaults.ts';
 
-/** Whether a channel can take a call now. */
 export type Availability =
   | { readonly kind: 'available' }
   /** It timed out or is slow: chosen only when no other channel is available. */
@@ -24,32 +23,24 @@ export type Availability =
       readonly lastResort: boolean;
       /** Such a call is running. */
       readonly isInUse?: boolean;
-      /** The upstream replied 429. */
       readonly isRateLimit?: boolean;
       /** Its circuit is open. At most half of a large pool is kept out for this reason. */
       readonly isCircuitOpen?: boolean;
     };
 
-/** The state of a pool's channels when a call is made. */
 export interface PoolState {
   availability(channel: Channel): Availability;
-  /** The number of calls that are running through the channel. */
   inFlight(channel: Channel): number;
 }
 
-/** The properties of a call that decide which channels may serve it. */
 export interface PoolInput {
   /** The unit of the model's price that a channel's `maxPriceNanos` bounds. */
   readonly unitNanos: Nanos;
   readonly group: string;
-  /** Whether the channel's dialect supports the operation. */
   readonly isAble: (channel: Channel) => boolean;
 }
 
-/**
- * The channels that may serve one kind of call when they are healthy. The same for all such calls,
- * so it is computed once.
- */
+/** The channels for one kind of call when they are healthy, computed once for all such calls. */
 export interface Pool {
   readonly channels: readonly Channel[];
   readonly weighted: WeightedChoice | undefined;
@@ -66,22 +57,16 @@ interface WeightedChoice {
   readonly total: number;
 }
 
-/** The properties of a call that the choice depends on. */
 export interface ChoiceInput {
   readonly keyId: string;
   readonly promptCacheKey: string | undefined;
-  /**
-   * The session to which the call belongs; undefined if it names none. Asked only where a channel
-   * keeps sessions.
-   */
+  /** Undefined if the call names no session. Asked only where a channel keeps sessions. */
   session(): string | undefined;
   /** The ids of channels that this call has tried, or that can't express it. */
   readonly excluded: readonly string[];
-  /** Another channel has already failed. */
   readonly hasTried: boolean;
 }
 
-/** A channel, or why there is none. */
 export type Choice =
   | { readonly kind: 'channel'; readonly channel: Channel }
   /**
@@ -109,7 +94,6 @@ type UnavailableCandidate = Candidate & {
 
 const cappedPoolSize = 4;
 
-/** The channels that may serve such calls, or the restriction that excludes all of them. */
 export function poolOf(
   channels: readonly Channel[],
   { unitNanos, group, isAble }: PoolInput,
@@ -183,7 +167,6 @@ function chooseFromTwo(
   return isLessLoaded ? second : first;
 }
 
-/** Another available channel, chosen by weight. */
 function chooseAnother(
   channels: readonly Channel[],
   first: Channel,

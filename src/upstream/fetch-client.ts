@@ -58,13 +58,10 @@ export function fetchUpstreamClient(): UpstreamClient {
   };
 }
 
-/** A call that the gateway may abort. */
 interface StartedCall {
   readonly signal: AbortSignal;
   cancel(): void;
-  /** The gateway's reason for aborting; undefined if it has not. */
   abortReason(): Error | undefined;
-  /** Sets what is notified of an abort. */
   onAbort(listener: (reason: Error) => void): void;
 }
 
@@ -121,7 +118,6 @@ function receive(response: Response, call: StartedCall, end: () => void): Upstre
   return { status: response.status, headers, body: pumpedBody(response, call, end) };
 }
 
-/** Reads the body chunk by chunk, unless it is paused. */
 function pumpedBody({ body }: Response, call: StartedCall, end: () => void): UpstreamBody {
   const gate = pumpGate();
   const inbox = bodyInbox(gate, call.cancel);
@@ -149,9 +145,7 @@ function pumpedBody({ body }: Response, call: StartedCall, end: () => void): Ups
   return inbox.body;
 }
 
-/** A gate that can be awaited. */
 interface PumpGate extends SocketGate {
-  /** Resolves when the gate is open. */
   opened(): Promise<void>;
 }
 

@@ -2,7 +2,6 @@
 import type { FailureReason } from '../failure-reasons.ts';
 import type { CooldownInput } from './health-state.ts';
 
-/** What a call tells about the health of its channel. */
 export type HealthSignal =
   | { readonly kind: 'served' }
   /** A mistake of the caller or the gateway: it tells nothing about the upstream. */

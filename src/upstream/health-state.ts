@@ -12,11 +12,9 @@ export interface Pause {
    * out whether the channel has recovered.
    */
   readonly state: 'cooling_down' | 'open' | 'half_open';
-  /** The failure that led to it, such as `upstream_rate_limited` or `reset`. */
   readonly reason: FailureReason;
   /** On the monotonic clock. */
   readonly untilMs: number;
-  /** Its full length. */
   readonly spanMs: number;
   /**
    * Whether the channel still takes one call at a time when no other channel is left. Set after a
@@ -38,22 +36,16 @@ export interface Demotion {
    * replied. `compared`: three calls are waiting for it, and one call is sent elsewhere to compare.
    */
   readonly kind: 'timed_out' | 'slow' | 'compared';
-  /** The failure that led to it, as in {@link Pause.reason}. */
   readonly reason: FailureReason;
   /** On the monotonic clock. After this time one trial call is sent. */
   readonly untilMs: number;
-  /** The trial call is running. */
   readonly inTrial: boolean;
 }
 
-/** The health of an account, or of one model on it. */
 export interface HealthState {
   /** Failures since the last success, no matter how far apart. */
   readonly failures: number;
-  /**
-   * Timeouts since the last success. A caller that disconnects from a silent call counts as half
-   * of one.
-   */
+  /** Since the last success. A caller that disconnects from a silent call counts as half. */
   readonly timeouts: number;
   /** The keys of the callers that disconnected; each key counts once. */
   readonly disconnectedKeys: readonly string[];
@@ -65,26 +57,20 @@ export interface HealthState {
   readonly demotion: Demotion | undefined;
 }
 
-/** A cooldown that a failure calls for. */
 export interface CooldownInput {
   readonly reason: FailureReason;
   /** The length that the upstream named, in ms; undefined if it named none. */
   readonly forMs: number | undefined;
   readonly lastResort: boolean;
-  /** The upstream replied 429. */
   readonly isRateLimit?: boolean;
 }
 
-/** A failure that counts against the channel. */
 export interface FailureInput {
   readonly reason: FailureReason;
-  /** The call timed out. */
   readonly isTimeout: boolean;
-  /** The channel still takes one call at a time when no other channel is left. */
   readonly lastResort: boolean;
 }
 
-/** No failure is on record. */
 export const goodHealth: HealthState = {
   failures: 0,
   timeouts: 0,
@@ -109,13 +95,9 @@ const minCooldownMs = 1_000;
 const maxCooldownMs = 3_600_000;
 const defaultCooldownMs = 10_000;
 const maxDefaultCooldownMs = 300_000;
-/**
- * An image call that hangs may have been billed, so it is no trial while other channels can serve
- * it.
- */
+/** An image call that hangs may have been billed: it is no trial while others can serve it. */
 const imageTrialMs = 3_600_000;
 
-/** The health when the call began, and the current time. */
 interface Moment {
   /** Tells whether the call began before the current pause: such a call adds nothing to it. */
   readonly atStart: HealthState;
@@ -205,10 +187,7 @@ function withJitter(spanMs: number, random: () => number): number {
   return Math.round(spanMs * (1 - jitter + 2 * jitter * random()));
 }
 
-/**
- * Three calls have waited too long: other channels are preferred until a byte arrives from this
- * one.
- */
+/** Other channels are preferred until a byte arrives from this one. */
 export function afterSlowCalls(
   health: HealthState,
   kind: 'slow' | 'compared',
@@ -221,12 +200,10 @@ export function afterSlowCalls(
   return { ...health, demotion: { kind, reason: 'slow', untilMs, inTrial: false } };
 }
 
-/** The comparison has been made, or is no longer needed. */
 export function afterComparison(health: HealthState): HealthState {
   return health.demotion?.kind === 'compared' ? { ...health, demotion: undefined } : health;
 }
 
-/** A first byte arrived. */
 export function afterFirstByte(health: HealthState): HealthState {
   const { demotion } = health;
   return demotion === undefined || demotion.kind === 'timed_out'
@@ -287,10 +264,7 @@ export function afterReplyBegan(health: HealthState, atStart: HealthState): Heal
   return { ...health, pause: isRecovered ? undefined : pause, demotion: undefined };
 }
 
-/**
- * The call ended without telling anything about the upstream. If it was the trial call, the next
- * call becomes the trial.
- */
+/** If it was the trial call, the next call becomes the trial. */
 export function afterNeutral(health: HealthState, atStart: HealthState): HealthState {
   const { pause, demotion } = health;
   if (pause?.state === 'half_open' && pause === atStart.pause) {
@@ -316,7 +290,6 @@ export function atCallStart(health: HealthState, nowMs: number): HealthState {
   return { ...health, demotion: { ...demotion, inTrial: true } };
 }
 
-/** The pause that is in force, or undefined. */
 export function currentPause({ pause }: HealthState, nowMs: number): Pause | undefined {
   if (pause === undefined || pause.state === 'half_open') return pause;
   return nowMs < pause.untilMs ? pause : undefined;

@@ -23,7 +23,6 @@ import {
 } from './health-state.ts';
 import { isOvertaken, type WaitingCall, type WaitingCalls } from './waiting-calls.ts';
 
-/** The accounts of one gateway, and what is needed to record their health. */
 export interface HealthRecords {
   readonly clock: Clock;
   readonly random: () => number;
@@ -32,7 +31,6 @@ export interface HealthRecords {
   readonly lastResortInUse: WeakSet<Pause>;
 }
 
-/** A call that is running through a channel, and the health of account and model when it began. */
 export interface CallInProgress {
   readonly account: Account;
   /** The calls that it is compared with. */
@@ -46,7 +44,6 @@ export interface CallInProgress {
   readonly waiting: WaitingCall;
 }
 
-/** The health of an account and of a model when a call began. */
 export interface HealthAtStart {
   readonly account: HealthState;
   readonly model: HealthState;
@@ -56,16 +53,12 @@ export interface HealthAtStart {
 
 const healthyAtStart: HealthAtStart = { account: goodHealth, model: goodHealth, isTrial: false };
 
-/**
- * The cooldown of a rejected credential that comes from a function: it may return another one at
- * any time, without notice.
- */
+/** A function may return another credential at any time, without notice. */
 const rotatingCredentialMs = 60_000;
 /** The cooldown after a 403, for the model or for the account. */
 const forbiddenModelMs = 60_000;
 const forbiddenAccountMs = 600_000;
 
-/** Records that a call of a model starts. */
 export function recordStart(
   records: HealthRecords,
   account: Account,
@@ -97,7 +90,6 @@ function recordStartIn(
   return { health: isNotTrial ? { ...health, demotion: undefined } : health, isTrial };
 }
 
-/** Applies a rule to the health of the call's account and of its model. */
 export function updateHealth(
   { accounts }: HealthRecords,
   { account, upstreamModel, accountAtStart, modelAtStart }: CallInProgress,
@@ -110,7 +102,6 @@ export function updateHealth(
   accounts.setHealth(account, upstreamModel, ofModel);
 }
 
-/** Records the end of a call. */
 export function recordEnd(
   records: HealthRecords,
   call: CallInProgress,
@@ -129,7 +120,6 @@ export function recordEnd(
   updateHealth(records, call, afterNeutral);
 }
 
-/** Lets the next last-resort call through. */
 export function releaseLastResort(
   { lastResortInUse }: HealthRecords,
   { accountAtStart, modelAtStart }: CallInProgress,
@@ -205,7 +195,6 @@ function recordForbidden(
   });
 }
 
-/** A signal that counts against a channel. */
 type FailureSignal = Extract<
   HealthSignal,
   { readonly kind: 'failed' | 'disconnected_waiting' | 'cooldown' }
@@ -246,7 +235,6 @@ function isTimedOut(signal: FailureSignal): boolean {
   return signal.kind === 'failed' && signal.timedOut === true;
 }
 
-/** Whether a call that starts with this health is the trial after a timeout. */
 function isTimeoutTrial({ pause, demotion }: HealthState): boolean {
   if (pause !== undefined) return pause.state === 'half_open' && pause.isTimeout;
   return demotion?.inTrial === true;

@@ -3,12 +3,10 @@
  * a failing upstream. An attempt that surely did not run doesn't count, because it caused no load.
  */
 
-/** Counts the running calls of each model, and the retries among them. */
 export interface RetryBudget {
   begin(modelId: string): BudgetedCall;
 }
 
-/** One call, counted until it ends. */
 export interface BudgetedCall {
   /** Takes a retry from the budget, once per call; false if too many calls are being retried. */
   mayRetry(): boolean;
@@ -29,7 +27,6 @@ const retryShare = 0.2;
 /** Bounds the memory, because a host's catalog may keep returning new ids. */
 const maxIdleModels = 10_000;
 
-/** Starts with no calls. */
 export function retryBudget(): RetryBudget {
   // Entries of idle models are kept: removing and adding them with each call would cost more than
   // the memory they take.

@@ -6,10 +6,7 @@ import type { Socket } from 'node:net';
 
 /** Controls whether one socket's bytes reach its parser. */
 export interface SocketGate {
-  /**
-   * From now on reads return nothing: bytes stay in the socket's buffer, and TCP backpressure holds
-   * the rest.
-   */
+  /** Reads return nothing: bytes stay in the socket, and TCP backpressure holds the rest. */
   close(): void;
   /** Resumes reading on the next tick, because the parser may be running in this one. */
   open(): void;
@@ -17,18 +14,12 @@ export interface SocketGate {
   release(): void;
 }
 
-/** The gates of one client's sockets. */
 export interface SocketGates {
-  /** Installs a gate in a new socket. */
   install(socket: Socket): void;
-  /**
-   * The gate of the socket that was read last. While a parser runs, that is the socket it is
-   * parsing.
-   */
+  /** Of the socket that was read last: while a parser runs, the one that it is parsing. */
   current(): SocketGate;
 }
 
-/** Starts with no sockets. */
 export function socketGates(): SocketGates {
   let current: SocketGate = openGate;
   return {

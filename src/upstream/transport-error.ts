@@ -61,10 +61,7 @@ export function transportError(error: unknown, stage: UpstreamStage): UpstreamEr
   }
 }
 
-/**
- * The failure of a request, as its client reports it. If the client does not say how far the
- * request got, it may have run.
- */
+/** If the client does not say how far the request got, it may have run. */
 export function requestFailure(error: unknown): UpstreamError {
   return transportError(error, reportedStage(error));
 }
@@ -122,9 +119,7 @@ function nameOf(error: unknown): NamedFailure {
   return error.name === 'HTTPParserError' ? badResponse : failed;
 }
 
-/**
- * TLS error codes on an established connection; during the handshake every unknown error is one.
- */
+/** Of an established connection. During the handshake every unknown error is one of TLS. */
 const tlsCode = /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO$)/;
 
 function errorCode(error: Error): string {

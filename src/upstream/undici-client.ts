@@ -32,10 +32,7 @@ export interface UndiciClientOptions {
   readonly ca?: string | readonly string[];
 }
 
-/**
- * Bodies up to this size are joined into one write. Larger ones are sent in the pieces they came
- * in.
- */
+/** Larger bodies are sent in the pieces they came in. */
 const maxJoinedBytes = 64 * 1024;
 
 const certificates = 'must be certificates in PEM: one text, or a list of them';
@@ -121,10 +118,7 @@ function poolFor(
   return pool;
 }
 
-/**
- * Checked at set-up, because Node silently treats an unreadable list as empty, and then trusts no
- * upstream.
- */
+/** Node silently treats an unreadable list as empty, and then trusts no upstream. */
 function areCertificates(text: string): boolean {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   try {
@@ -134,7 +128,6 @@ function areCertificates(text: string): boolean {
   }
 }
 
-/** undici's connector, with a gate installed in every socket. */
 function gatedConnector(
   timeoutMs: number,
   ca: UndiciClientOptions['ca'],
@@ -172,7 +165,6 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
   return Object.assign(options, { body });
 }
 
-/** Handles one request: resolves at the response headers, then passes on the body as it arrives. */
 function dispatchHandler(
   request: UpstreamRequest,
   gates: SocketGates,
@@ -239,9 +231,7 @@ function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'b
   return connected ? 'sent' : 'connect';
 }
 
-/**
- * The response headers that the gateway reads; most others are skipped without decoding the name.
- */
+/** Most other headers are skipped without decoding the name. */
 const readHeaders = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'];
 /** The length and the first letter of each, in one number. */
 const headerHashes: ReadonlySet<number> = new Set(

@@ -9,13 +9,11 @@
  */
 export type LatencyClass = 'image' | 'count' | 'streamed' | 'whole';
 
-/** A model on a channel. */
 export interface ServedModel {
   readonly channelId: string;
   readonly upstreamModel: string;
 }
 
-/** A call that has been sent through a channel. */
 export interface WaitingCall extends ServedModel {
   readonly times: FirstByteTimes;
   readonly progress: ChannelProgress;
@@ -36,14 +34,9 @@ interface FirstByteTimes {
   comparison: Comparison | undefined;
 }
 
-/**
- * The progress of the calls through one channel. `byteMs` and `answeredMs` are the latest start
- * times among the calls that got that far; -1 if none has.
- */
+/** `byteMs` and `answeredMs` are the latest start times of calls that got so far; -1 if none. */
 interface ChannelProgress {
-  /** The latest start among calls that have received a byte. */
   byteMs: number;
-  /** The latest start among calls whose reply has begun. */
   answeredMs: number;
   /** The last calls that ended after a long wait, with no byte from the channel since. */
   abandoned: readonly WaitingCall[];
@@ -65,27 +58,22 @@ export interface SlowChannel extends ServedModel {
   readonly kind: 'slow' | 'compared';
 }
 
-/** The calls of one gateway that are waiting for a first byte. */
 export interface WaitingCalls {
   begin(place: ServedModel, model: RequestedModel, nowMs: number): WaitingCall;
   firstByte(call: WaitingCall, nowMs: number): void;
   /** The reply has begun. Returns true if a comparison was waiting for it. */
   answered(call: WaitingCall): boolean;
-  /** The call has ended, for any reason. */
   end(call: WaitingCall, nowMs: number): void;
   /**
    * The slow channel that this call is compared with, if it is the first through another channel.
    */
   comparedWith(call: WaitingCall): ServedModel | undefined;
-  /** Discards everything recorded about a channel. */
   forget(channelId: string, nowMs: number): void;
   /** The channels that are slow now. Requests a comparison at most every ten seconds. */
   slowChannels(nowMs: number): readonly SlowChannel[];
 }
 
-/** The model and the kind of reply that a caller requested. */
 export interface RequestedModel {
-  /** The model's id in the catalog. */
   readonly modelId: string;
   readonly reply: LatencyClass;
 }
@@ -100,19 +88,14 @@ const comparisonMs = 10_000;
 const maxModels = 10_000;
 const maxChannels = 1_000;
 
-/** The calls that wait, and what is known about their channels. */
 interface WaitingState {
   /** An array with swap-removal instead of a Set, as in `runningCalls`. */
   readonly waiting: WaitingCall[];
-  /**
-   * Channels on which calls have ended after a long wait: callers may disconnect one after the
-   * other, so that never three wait at once.
-   */
+  /** Callers may disconnect one after the other, so that never three wait at once. */
   readonly silent: Set<ChannelProgress>;
   readonly models: Map<string, Partial<Record<LatencyClass, FirstByteTimes>>>;
 }
 
-/** Starts with no calls. */
 export function waitingCalls(): WaitingCalls {
   const state: WaitingState = { waiting: [], silent: new Set(), models: new Map() };
   const { waiting, silent, models } = state;
@@ -222,9 +205,7 @@ function forgetChannel({ models, silent }: WaitingState, channelId: string, nowM
   }
 }
 
-/**
- * How long a first byte may take before the channel counts as slow; undefined if none has arrived.
- */
+/** Undefined if no first byte has arrived yet. */
 export function usualLimitMs({
   times: { samples },
 }: Pick<WaitingCall, 'times'>): number | undefined {
@@ -233,10 +214,7 @@ export function usualLimitMs({
   return median === undefined ? undefined : Math.max(minLimitMs, limitMedians * median);
 }
 
-/**
- * Whether the channel has begun to reply to a later call, so that the silence of this one proves
- * nothing.
- */
+/** Whether a later call has been answered: then the silence of this one proves nothing. */
 export function isOvertaken({ progress, startedMs }: WaitingCall): boolean {
   return progress.answeredMs > startedMs;
 }
@@ -260,7 +238,6 @@ function setBounded<T>(map: Map<string, T>, name: string, value: T, maxSize: num
   return value;
 }
 
-/** The calls that wait, or have waited, too long for one channel. */
 interface Overdue {
   readonly call: WaitingCall;
   readonly limitMs: number;

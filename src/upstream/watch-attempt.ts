@@ -7,9 +7,7 @@ import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 
-/**
- * The timeouts of one attempt, in ms. `totalMs` counts from the call's start, over all attempts.
- */
+/** `totalMs` counts from the call's start, over all attempts. */
 export interface AttemptTimeouts {
   readonly firstByteMs: number;
   readonly idleMs: number;
@@ -23,7 +21,6 @@ export interface LastActivity {
   atMs: number;
 }
 
-/** Dependencies of a watch. */
 export interface WatchDeps {
   readonly timeouts: AttemptTimeouts;
   readonly callerStallMs: number;
@@ -32,10 +29,6 @@ export interface WatchDeps {
   readonly end: (reason: UpstreamError) => void;
 }
 
-/**
- * The state of one attempt, from its request to the last byte of its reply. The functions below
- * change it.
- */
 export interface AttemptWatch {
   readonly deps: WatchDeps;
   awaits: 'head' | 'body' | 'nothing';
@@ -54,7 +47,6 @@ export interface AttemptWatch {
   hasSent: (() => boolean) | undefined;
 }
 
-/** Starts watching an attempt. */
 export function watchAttempt(deps: WatchDeps, lastActivity?: LastActivity): AttemptWatch {
   const nowMs = deps.clock.monotonicMs();
   return {
@@ -75,7 +67,6 @@ export function watchAttempt(deps: WatchDeps, lastActivity?: LastActivity): Atte
   };
 }
 
-/** The response's status and headers have arrived. */
 export function headReceived(watch: AttemptWatch): void {
   watch.awaits = 'body';
   chunkReceived(watch);
@@ -83,7 +74,6 @@ export function headReceived(watch: AttemptWatch): void {
   watch.quietSinceMs = watch.lastReceivedMs;
 }
 
-/** A chunk of the body has arrived. */
 export function chunkReceived(watch: AttemptWatch): void {
   watch.lastReceivedMs = watch.deps.clock.monotonicMs();
   if (watch.lastActivity !== undefined) watch.lastActivity.atMs = watch.lastReceivedMs;
@@ -94,7 +84,6 @@ export function bodyPaused(watch: AttemptWatch): void {
   watch.pausedAtMs ??= watch.deps.clock.monotonicMs();
 }
 
-/** The gateway has resumed the body. */
 export function bodyResumed(watch: AttemptWatch): void {
   const { pausedAtMs } = watch;
   if (pausedAtMs === undefined) return;
@@ -106,14 +95,11 @@ export function bodyResumed(watch: AttemptWatch): void {
   watch.progressAtMs += forMs;
 }
 
-/**
- * The reply is a stream. `progress` changes with each event that has content, and not with pings.
- */
+/** `progress` changes with each event that has content, and not with pings. */
 export function watchProgress(watch: AttemptWatch, progress: () => number): void {
   watch.progress = progress;
 }
 
-/** Registers how to end the reply of a caller that has stopped reading. */
 export function onStall(watch: AttemptWatch, giveUp: () => void): void {
   watch.endStalledReply = giveUp;
 }
@@ -128,7 +114,6 @@ export function onQuiet(watch: AttemptWatch, endQuiet: () => void, hasSent?: () 
   watch.hasSent = hasSent;
 }
 
-/** Stops watching. */
 export function stopWatching(watch: AttemptWatch): void {
   watch.awaits = 'nothing';
 }

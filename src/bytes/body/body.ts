@@ -12,7 +12,6 @@ import { concatBytes } from '../sse.ts';
  */
 export interface Body {
   readonly chunks: readonly Uint8Array[];
-  /** The total size of the chunks. */
   readonly byteLength: number;
   /** The body without its elisions. All offsets into a body are offsets into this text. */
   readonly text: Buffer;
@@ -22,13 +21,11 @@ export interface Body {
 
 /** Elided bytes in a string, replaced by a placeholder of one byte. */
 export interface Elision {
-  /** The offset of the placeholder in the text. */
   readonly at: number;
   /** The number of elided bytes, minus the placeholder. */
   readonly bytes: number;
 }
 
-/** The number of bytes of a string that stay in the text before its first elision. */
 export const bytesBeforeElision = 4096;
 
 /** A body without elisions. Several chunks are joined; a single one is not copied. */
@@ -36,7 +33,6 @@ export function joinedBody(chunks: readonly Uint8Array[]): Body {
   return wholeBody(asBuffer(concatBytes(chunks)));
 }
 
-/** A body without elisions, from one buffer. */
 export function wholeBody(text: Buffer): Body {
   return { chunks: [text], byteLength: text.length, text, elisions: [] };
 }
@@ -57,7 +53,6 @@ export function originalLength(
   return length;
 }
 
-/** The bytes of the body for the text from `start` to `end`. */
 export function originalBytes(body: Body, start: number, end: number): Buffer {
   const length = originalLength(body, start, end);
   if (length === end - start) return body.text.subarray(start, end);

@@ -10,7 +10,6 @@ import { asBuffer } from '../decode.ts';
 import { backslash, quote } from '../json/text.ts';
 import { type Body, bytesBeforeElision, type Elision, joinedBody } from './body.ts';
 
-/** Smaller bodies are scanned as they are. */
 const minBodyBytes = 32 * 1024;
 /** Shorter runs are not worth the search. */
 const minElidedBytes = 4096;
@@ -22,7 +21,6 @@ const windowBytes = 64 * 1024;
  */
 const placeholder = Buffer.from('~');
 
-/** A text in progress. */
 interface ElidedText {
   readonly parts: Uint8Array[];
   byteLength: number;
@@ -49,10 +47,7 @@ export function bodyFromChunks(chunks: readonly Uint8Array[], byteLength: number
   return { chunks, byteLength, text: Buffer.concat(text.parts, text.byteLength), elisions };
 }
 
-/**
- * Looks for strings at both ends of a window: a long string comes from the previous window or
- * continues in the next.
- */
+/** A long string comes from the previous window or continues in the next. */
 function addWindow(text: ElidedText, window: Buffer): void {
   const head = firstDelimiter(window);
   const at = elide(text, window, { from: 0, start: 0, end: head });
@@ -63,11 +58,7 @@ function addWindow(text: ElidedText, window: Buffer): void {
   if (rest < window.length) append(text, window.subarray(rest));
 }
 
-/**
- * Elides the string contents from `start` to `end`, except for the beginning, and appends the bytes
- * before it, from `from`. Returns the offset up to which the window is done: `from` if nothing was
- * elided.
- */
+/** Returns the offset up to which the window is done: `from` if nothing was elided. */
 function elide(
   text: ElidedText,
   window: Buffer,
@@ -94,13 +85,11 @@ function append(text: ElidedText, bytes: Uint8Array): void {
   text.byteLength += bytes.length;
 }
 
-/** The offset of the first quote or backslash. */
 function firstDelimiter(window: Buffer): number {
   const end = indexOrEnd(window, quote);
   return indexOrEnd(end === window.length ? window : window.subarray(0, end), backslash);
 }
 
-/** The offset after the last quote or backslash. */
 function afterLastDelimiter(window: Buffer): number {
   const start = window.lastIndexOf(quote) + 1;
   return start + window.subarray(start).lastIndexOf(backslash) + 1;

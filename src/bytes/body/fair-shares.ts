@@ -5,26 +5,20 @@
  * refused, and the last eighth is reserved for small bodies.
  */
 export interface FairShares {
-  /** Takes `amount` if the key's share allows it; otherwise takes nothing and returns false. */
   take(keyId: string, amount: number, claim: ShareClaim): boolean;
-  /** How much all keys have taken. */
   taken(): number;
-  /** Returns an amount that was taken. */
   give(keyId: string, amount: number): void;
 }
 
-/** The call that takes a share. */
 export interface ShareClaim {
   /** The amount that the call has already taken: it does not count against the call itself. */
   readonly own: number;
-  /** The call may use the last eighth. */
   readonly isSmall: boolean;
 }
 
 /** Bodies up to this size may use the last eighth, because they cost little. */
 export const smallBodyBytes: number = 64 * 1024;
 
-/** Starts with nothing taken. `max` may change over time. */
 export function fairShares(max: () => number): FairShares {
   const heldByKey = new Map<string, number>();
   let taken = 0;
@@ -53,7 +47,6 @@ export function fairShares(max: () => number): FairShares {
   };
 }
 
-/** A limit for the bytes of one body. */
 export interface ByteBudget {
   /** Takes `bytes` if the budget allows it; otherwise takes nothing and returns false. */
   take(bytes: number): boolean;
@@ -61,7 +54,6 @@ export interface ByteBudget {
   give(bytes: number): void;
 }
 
-/** A byte budget for one body, taken from the shares of its key. */
 export function bodyBudget(
   shares: FairShares,
   keyId: string,

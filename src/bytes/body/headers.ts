@@ -43,7 +43,6 @@ export function checkContentEncoding(headers: IncomingHeaders): void {
   );
 }
 
-/** The value of content-length; undefined if it is missing or not a number. */
 export function contentLengthOf(headers: IncomingHeaders): number | undefined {
   const header = headers['content-length'];
   if (header === undefined) return undefined;

@@ -2,7 +2,6 @@
 import { Readable, type Writable } from 'node:stream';
 import { cutOff } from '../../host-streams.ts';
 
-/** The destination of a reply. */
 export interface Outlet {
   /** Returns false to ask for a pause until the drain event. */
   write(bytes: Uint8Array): boolean;
@@ -11,11 +10,9 @@ export interface Outlet {
   onDrain(listener: () => void): void;
   /** Calls back when the other side disconnects; immediately if it already has. */
   onDisconnect(listener: () => void): void;
-  /** Calls back when everything has been written, up to the end. */
   onFinish(listener: () => void): void;
 }
 
-/** Writes to a host's response. */
 export function writableOutlet(out: Writable): Outlet {
   return {
     write: (bytes) => {

@@ -14,19 +14,15 @@ const pieceBytes = 64 * 1024;
 
 /** The bytes of a whole reply, in pieces that are made when they are sent. */
 export interface ReplyPieces {
-  /** The next piece; undefined after the last. */
   next(): Uint8Array | undefined;
   /** Making a piece takes time, so each is made in a turn of the event loop of its own. */
   readonly isComputed: boolean;
 }
 
-/** What is reported while a paced reply is sent. */
 export interface SendingListener {
   /** The caller has read something. */
   advanced(): void;
-  /**
-   * The reply has been written, or its connection is closed. Its memory is released. Called once.
-   */
+  /** The reply is written or its connection closed; its memory is released. Called once. */
   over(): void;
 }
 

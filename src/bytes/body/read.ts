@@ -16,15 +16,10 @@ const maxMs = 60_000;
 const bytesPerSecond = 65_536;
 const checkIntervalMs = 1_000;
 
-/** The limits for reading a body. */
 export interface ReadBodyLimits {
   readonly maxBytes: number;
-  /** The `Content-Length`, if there is one. */
   readonly announcedBytes: number | undefined;
-  /**
-   * The budget that all calls share. The caller of `readBody` returns the body's size to it after
-   * the call.
-   */
+  /** The caller of `readBody` returns the body's size to it after the call. */
   readonly budget: ByteBudget;
   readonly clock: Clock;
 }
@@ -62,10 +57,7 @@ export function readBody(
     : collect(body, request, limits);
 }
 
-/**
- * Whether the caller disconnected before its body was complete. When an HTTP/2 request is
- * cancelled, its stream ends as if complete; only `aborted` tells the difference.
- */
+/** A cancelled HTTP/2 request ends as if complete; only `aborted` tells the difference. */
 function wasAborted(stream: Readable): boolean {
   if ('aborted' in stream && stream.aborted === true) return true;
   return stream.destroyed && !stream.readableEnded;
@@ -81,10 +73,7 @@ function hasArrived(stream: Readable, announced: number): boolean {
   return isUntouched && announced > 0 && stream.readableLength === announced;
 }
 
-/**
- * Reads synchronously, because listeners, timers and a turn of the event loop cost more than the
- * scan of a small body.
- */
+/** Listeners, timers and a turn of the loop cost more than the scan of a small body. */
 function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Body {
   const length = stream.readableLength;
   if (!budget.take(length)) throw bodiesOverloaded();
@@ -163,7 +152,6 @@ function collect(
   });
 }
 
-/** Calls `onLate` if the body is slower than allowed, until the returned function is called. */
 function watchDeadline(clock: Clock, collected: ChunkBuffer, onLate: () => void): () => void {
   const startedMs = clock.monotonicMs();
   let stop = () => clearImmediate(nextTurn);
@@ -185,7 +173,6 @@ function tooLarge(maxBytes: number): GatewayError {
   );
 }
 
-/** The error for a body that would exceed the byte limit of all calls, or its key's share of it. */
 export function bodiesOverloaded(): GatewayError {
   return new GatewayError(
     'overloaded',

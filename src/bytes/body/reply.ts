@@ -14,21 +14,13 @@ import { type Outlet, readableOutlet, writableOutlet } from './outlet.ts';
  * synchronous; exactly one of the endings is called, once.
  */
 export interface ReplyPipe {
-  /**
-   * The bytes to send for the joined chunks of one turn. An exception ends the reply as `fail`
-   * does.
-   */
+  /** The chunks of one turn are joined. An exception ends the reply as `fail` does. */
   write(chunk: Uint8Array): Uint8Array;
   /** Called after every write. Returns a closing if the reply has ended before its upstream. */
   closingIfOver(): Closing | undefined;
-  /** The upstream body has ended. */
   end(): Closing;
-  /** The upstream body failed. */
   fail(error: unknown): Closing;
-  /**
-   * Called before the first byte is sent, with the function that disconnects a caller that has
-   * stopped reading.
-   */
+  /** Called before the first byte; `giveUp` disconnects a caller that has stopped reading. */
   onStall(giveUp: () => void): void;
   /**
    * Called before the first byte is sent, with the function to call when the reply has been silent
@@ -46,13 +38,10 @@ export interface ReplyPipe {
   abandoned(): void;
 }
 
-/** The last bytes of a reply, and whether it ends cleanly or is cut. */
 export interface Closing {
   /** Each is written in a separate turn of the event loop. */
   readonly writes: readonly Uint8Array[];
-  /**
-   * Destroys the connection, which is the only way to tell the caller that the reply is incomplete.
-   */
+  /** Destroys the connection: the only way to tell the caller that the reply is incomplete. */
   readonly cut: boolean;
   /** Resolves when the bytes may be sent; it never rejects. Undefined if they may be at once. */
   readonly ready?: Promise<unknown> | undefined;
@@ -77,7 +66,6 @@ export function pushedReply(body: UpstreamBody, pipe: ReplyPipe, begun: Uint8Arr
 const gracePeriodMs = 1_000;
 /** How long a stream is read for its usage after its caller has disconnected. */
 const usageWaitMs = 2_000;
-/** The number of bytes an upstream may send during these periods; they are discarded. */
 const gracePeriodBytes = 64 * 1024;
 
 /**
@@ -89,15 +77,12 @@ const maxGatheredBytes = 60 * 1024;
 
 function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
   let grace: GracePeriod | undefined;
-  /** Set while the usage is awaited after a disconnect. */
   let usageWait: GracePeriod | undefined;
   let hasWritten = false;
-  /** Something has been written since the last check. */
   let hasWrittenSince = false;
   /** The chunks of this turn; undefined before the first, which schedules the flush. */
   let gathered: Uint8Array[] | undefined;
   let gatheredBytes = 0;
-  /** The caller has not yet read what was written. */
   let isFull = false;
   let isOver = false;
   let isDisconnected = false;
@@ -132,10 +117,7 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
     return sent;
   };
 
-  /**
-   * Passes bytes on. Returns false if that ended the reply; the upstream then gets a grace period,
-   * or is aborted.
-   */
+  /** Returns false if that ended the reply: the upstream gets a grace period, or is aborted. */
   const pass = (chunk: Uint8Array, through: ReplyPipe['write']): boolean => {
     let closing: Closing | undefined;
     try {
@@ -243,19 +225,13 @@ function unchanged(chunk: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** A period in which a body may still end by itself. */
 interface GracePeriod {
   isRunning(): boolean;
-  /** Counts discarded bytes. */
   discard(chunk: Uint8Array): void;
-  /** The body has ended. */
   end(): void;
 }
 
-/**
- * Starts a period in which the body may end by itself. After that time, or too many bytes,
- * `giveUpBody` is called.
- */
+/** Calls `giveUpBody` after that time or too many bytes, unless the body ends by itself. */
 function gracePeriod(forMs: number, giveUpBody: () => void): GracePeriod {
   let leftBytes = gracePeriodBytes;
   const end = (): void => {

@@ -8,7 +8,6 @@ import { none, root, type Tape } from '../json/tape.ts';
 import type { Span } from '../json/text.ts';
 import { type Body, originalSlices } from './body.ts';
 
-/** A change to one member of an object. */
 export interface MemberEdit {
   /** Decoded. If two edits have the same name, the last one wins. */
   readonly name: string;
@@ -79,7 +78,6 @@ function replace(splice: Splice, start: number, end: number, text: string): void
   splice.position = end;
 }
 
-/** Copies the text up to `end`, without what is cut. */
 function keep({ body, cuts, pieces, position }: Splice, end: number): void {
   let from = position;
   for (const cut of cuts ?? []) {
@@ -90,7 +88,6 @@ function keep({ body, cuts, pieces, position }: Splice, end: number): void {
   pieces.push(...originalSlices(body, from, end));
 }
 
-/** The members to add, as JSON text. */
 function newMembers(tape: Tape, edits: readonly MemberEdit[], followsOthers: boolean): string {
   let text = '';
   for (const [index, { name }] of edits.entries()) {
@@ -103,7 +100,6 @@ function newMembers(tape: Tape, edits: readonly MemberEdit[], followsOthers: boo
   return text;
 }
 
-/** The last edit with this name. */
 function lastEdit(edits: readonly MemberEdit[], name: string): MemberEdit | undefined {
   return edits.findLast((edit) => edit.name === name);
 }

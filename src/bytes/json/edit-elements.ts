@@ -8,7 +8,6 @@ import type { Tape, Value } from './tape.ts';
 /** The JSON text that replaces an element; undefined removes it. By the element's index. */
 export type ElementEdits = ReadonlyMap<number, string | undefined>;
 
-/** The edited array as JSON text. */
 export function editElements(tape: Tape, array: Value, edits: ElementEdits): string {
   const { body, bytes } = tape;
   const kept: string[] = [];

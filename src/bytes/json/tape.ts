@@ -11,9 +11,7 @@ import { closingQuote, wordAt } from './words.ts';
 /** A value of a tape: the number of its first cell. */
 export type Value = number;
 
-/** The value that is not there. */
 export const none: Value = -1;
-/** The object that makes up the text. */
 export const root: Value = 0;
 
 /** Above every value of a tape. */
@@ -28,7 +26,6 @@ export const afterCell = 2;
 /** The cell with the offset of the quote before a member's name. */
 export const nameCell = 3;
 
-/** The kinds of JSON values (RFC 8259 §1). */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
 /** Longer strings are no words: neither types nor names, ids or roles. */
@@ -38,7 +35,6 @@ export const maxShortBytes = 2048;
 export class Tape {
   readonly body: Body;
   readonly bytes: Buffer;
-  /** An object below the top level has a member of a name in `definitionNames`. */
   readonly definesTools: boolean;
   readonly #cells: Int32Array;
 
@@ -61,12 +57,10 @@ export class Tape {
 
   // What is asked of every value reads the cells itself: in cold code each call of a method counts.
 
-  /** The offset of the value's first byte. */
   start(value: Value): number {
     return this.#cells[value] ?? 0;
   }
 
-  /** The offset after its last byte. */
   end(value: Value): number {
     return this.#cells[value + endCell] ?? 0;
   }
@@ -90,7 +84,6 @@ export class Tape {
     return isObject ? object + cellsPerValue : beyond;
   }
 
-  /** The same for the elements of an array. */
   firstElement(array: Value): Value {
     const isArray = array !== none && this.bytes[this.#cells[array] ?? 0] === openBracket;
     return isArray ? array + cellsPerValue : beyond;
@@ -104,7 +97,6 @@ export class Tape {
     return this.#list(this.firstMember(object), object);
   }
 
-  /** The elements of an array; empty for another value. */
   elements(array: Value): readonly Value[] {
     return this.#list(this.firstElement(array), array);
   }
@@ -116,7 +108,6 @@ export class Tape {
     return values;
   }
 
-  /** The kind of a value, by its first byte. */
   kind(value: Value): JsonKind {
     switch (this.bytes[this.#cells[value] ?? 0]) {
       case openBrace:
@@ -151,7 +142,6 @@ export class Tape {
     return this.bytes[this.#cells[value] ?? 0] === 0x6e;
   }
 
-  /** The decoded name of a member. */
   name(value: Value): string {
     return wordAt(this.bytes, this.#cells[value + nameCell] ?? 0);
   }
@@ -161,12 +151,10 @@ export class Tape {
     return this.#cells[value + nameCell] ?? 0;
   }
 
-  /** The offset after the quote that ends a member's name. */
   nameEnd(value: Value): number {
     return closingQuote(this.bytes, this.nameStart(value) + 1) + 1;
   }
 
-  /** Whether a member has this decoded name. */
   isNamed(value: Value, name: string): boolean {
     const { bytes } = this;
     const start = (this.#cells[value + nameCell] ?? 0) + 1;
@@ -193,7 +181,6 @@ export class Tape {
     return value === none || this.isNull(value) ? none : value;
   }
 
-  /** The text of a string of any length. */
   text(string: Value): string {
     return decodeString(this.bytes, this.start(string) + 1, this.end(string) - 1);
   }
@@ -212,7 +199,6 @@ export class Tape {
     return originalLength(this.body, this.start(value), this.end(value));
   }
 
-  /** The bytes of the value as it was sent. */
   raw(value: Value): Buffer {
     return originalBytes(this.body, this.start(value), this.end(value));
   }

@@ -11,21 +11,13 @@ export interface Span {
   readonly end: number;
 }
 
-/** The byte `"`. */
 export const quote = 0x22;
-/** The byte `\`. */
 export const backslash = 0x5c;
-/** The byte `,`. */
 export const comma = 0x2c;
-/** The byte `:`. */
 export const colon = 0x3a;
-/** The byte `{`. */
 export const openBrace = 0x7b;
-/** The byte `}`. */
 export const closeBrace = 0x7d;
-/** The byte `[`. */
 export const openBracket = 0x5b;
-/** The byte `]`. */
 export const closeBracket = 0x5d;
 
 const space = 0x20;
@@ -55,7 +47,6 @@ export interface JsonText {
   readonly shift: number;
 }
 
-/** Creates the views; copies nothing. */
 export function jsonText(bytes: Uint8Array): JsonText {
   const shift = bytes.byteOffset & 3;
   const wordCount = (bytes.byteLength + shift) >> 2;
@@ -63,7 +54,6 @@ export function jsonText(bytes: Uint8Array): JsonText {
   return { bytes: asBuffer(bytes), words, shift };
 }
 
-/** The error for a body that is not JSON; `at` is the first invalid byte. */
 export function invalidJson(at: number): GatewayError {
   return new GatewayError(
     'invalid_request',
@@ -72,7 +62,6 @@ export function invalidJson(at: number): GatewayError {
   );
 }
 
-/** Whether a byte is white space (RFC 8259 §2). */
 export function isSpace(byte: number): boolean {
   return byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
@@ -80,7 +69,6 @@ export function isSpace(byte: number): boolean {
 // What runs for every few bytes of a body inlines its checks, because in cold code calls would
 // dominate. For the same reason, callers of `spaceEnd` first look for the byte that they expect.
 
-/** The end of the white space at `at`, if any. */
 export function spaceEnd(bytes: Uint8Array, at: number): number {
   for (let end = at; ; end += 1) {
     const byte = bytes[end];
@@ -88,10 +76,7 @@ export function spaceEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/**
- * The end of the literal characters at `at` in a string: the first quote, escape or control
- * character.
- */
+/** The end of the literal characters at `at`: the first quote, escape or control character. */
 export function plainEnd(bytes: Uint8Array, at: number): number {
   for (let end = at; ; end += 1) {
     const byte = bytes[end] ?? 0;
@@ -99,7 +84,6 @@ export function plainEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The end of the string, number or literal at `at`. */
 export function scalarEnd(text: JsonText, at: number): number {
   const { bytes } = text;
   switch (bytes[at]) {
@@ -129,10 +113,7 @@ export function stringEnd(text: JsonText, at: number): number {
   }
 }
 
-/**
- * The end of the four-byte words without a quote, backslash or control character; `at` is the
- * beginning of a word.
- */
+/** `at` is the beginning of a word. Stops at a quote, backslash or control character. */
 function plainWordsEnd(text: JsonText, at: number): number {
   const { words, shift } = text;
   let index = (at + shift) >> 2;
@@ -152,10 +133,7 @@ function plainWordsEnd(text: JsonText, at: number): number {
   }
 }
 
-/**
- * The same for long runs, twice as fast: checks whole blocks, and stops before the first that is
- * not plain.
- */
+/** Checks whole blocks, twice as fast on long runs; stops before the first that is not plain. */
 function plainBlocksEnd(text: JsonText, index: number): number {
   let end = index;
   while (isPlainBlock(text, end, end + blockWords)) end += blockWords;

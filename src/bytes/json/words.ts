@@ -30,7 +30,6 @@ export const commonWords: ReadonlySet<string> = new Set([
   ...['description', 'parameters', 'input_schema', 'strict', 'properties', 'required', 'items'],
   ...['functionDeclarations', 'parametersJsonSchema', 'additionalProperties'],
 ]);
-/** The longest word that is looked for. */
 const maxWordBytes = 24;
 const slots = 2048;
 /** 2³² divided by the golden ratio: no two of the words share a slot. */
@@ -55,7 +54,6 @@ export function wordAt(bytes: Buffer, at: number): string {
   return decodeString(bytes, start, closingQuote(bytes, end));
 }
 
-/** Whether the bytes from `start` are this ASCII text. */
 export function isWordAt(bytes: Buffer, start: number, word: string): boolean {
   for (let index = 0; index < word.length; index += 1) {
     if (bytes[start + index] !== word.charCodeAt(index)) return false;

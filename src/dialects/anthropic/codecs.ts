@@ -3,7 +3,6 @@ import type { DialectCodecs } from '../dialect.ts';
 import { anthropicClient, anthropicTokenCounter } from './client/codec.ts';
 import { measureAnthropic } from './prompt-size.ts';
 
-/** Loaded by the row in `table.ts`. */
 export const codecs: DialectCodecs = {
   content: anthropicClient,
   images: undefined,

@@ -4,12 +4,9 @@ import { serverSentEvents } from '../stream-format.ts';
 import { anthropicCapabilities } from './capabilities.ts';
 import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
 
-/**
- * The API version of every request. Newer ones refuse sampling parameters at their default values.
- */
+/** Newer API versions refuse sampling parameters at their default values. */
 const version = '2023-06-01';
 
-/** The entry in `table.ts`. */
 export const anthropic: Dialect = {
   name: 'anthropic',
   capabilities: anthropicCapabilities,

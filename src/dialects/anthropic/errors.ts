@@ -11,7 +11,6 @@ import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
 import type { FailureReport } from '../taps/tap.ts';
 
-/** The error type of each of the gateway's codes. */
 const errorTypes: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'invalid_request_error',
   not_portable: 'invalid_request_error',
@@ -47,10 +46,7 @@ const errorTypes: Readonly<Record<ErrorCode, string>> = {
 /** The codes that `details.error_code` tells apart, because they share one error type. */
 const detailedCodes: ReadonlySet<ErrorCode> = new Set(['insufficient_quota', 'model_not_allowed']);
 
-/**
- * Writes Anthropic's error document. Its clients show the message only if both `type` members are
- * there, and the SDK reads a more specific code from `details.error_code`.
- */
+/** Clients need both `type` members; the SDK reads a finer code from `details.error_code`. */
 export function anthropicErrorText(error: GatewayError, requestId: string): string {
   const errorCode = errorCodeOf(error);
   return jsonText({
@@ -70,10 +66,7 @@ function errorCodeOf({ code, clientCode, param }: GatewayError): string | undefi
   return clientCode ?? (detailedCodes.has(code) ? code : undefined);
 }
 
-/**
- * The HTTP status that Anthropic sends with each error type. An error in a stream has no other
- * status.
- */
+/** Anthropic's status of each type, since an error in a stream has no other status. */
 const statuses: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -94,12 +87,10 @@ const statuses: ReadonlyMap<string, number> = new Map([
  */
 const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
 
-/** Reads the body of an error response. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
   return failureIn(parseBounded(Buffer.from(body).toString('utf8')), status);
 }
 
-/** The error inside a 2xx document or event, or undefined if it has none. */
 export function anthropicInBandFailure(document: JsonValue): FailureReport | undefined {
   const type = member(document, 'type');
   const isFailure = type === 'error' || Boolean(member(document, 'error'));

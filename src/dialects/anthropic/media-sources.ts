@@ -9,11 +9,9 @@ import {
 } from '../measure/prompt-size.ts';
 import { addReferences } from '../measure/referenced-media.ts';
 
-/** How to count a source. */
 export interface SourceContext {
   /** The path of the block, which its media are named by. */
   readonly at: string;
-  /** The path of the source. */
   readonly path: string;
   /** The media types that the type of the block implies. */
   readonly types: readonly string[];
@@ -68,17 +66,14 @@ function addObject(tally: PromptTally, source: Value, context: SourceContext): v
   addOtherMembers(tally, { object: source, at: () => at, counted, walked: [content] });
 }
 
-/** An object whose best known members have been counted. */
 interface Counted {
   readonly object: Value;
   readonly at: () => string;
-  /** Strings that were counted. */
   readonly counted: readonly Value[];
   /** Values that were counted with everything in them, if they are objects or lists. */
   readonly walked: readonly Value[];
 }
 
-/** Counts what the other members of an object refer to. */
 export function addOtherMembers(
   tally: PromptTally,
   { object, at, counted, walked }: Counted,

@@ -18,7 +18,6 @@ import {
 import { addReferences, addTopLevelReferences } from '../measure/referenced-media.ts';
 import { addOtherMembers, addSource } from './media-sources.ts';
 
-/** Measures a Messages request. */
 export const measureAnthropic: MeasureBody = (tape) => measureMessages(tape).size;
 
 /** Measures a request and returns whether every message is an object with a string `role`. */
@@ -55,7 +54,6 @@ const readTypes: Readonly<Record<Reader, readonly string[]>> = {
   nobody: [],
 };
 
-/** Where a list of blocks is. */
 interface Place {
   readonly reader: Reader;
   readonly at: () => string;
@@ -113,10 +111,7 @@ function unread({ reader }: Place): Reader {
   return reader === 'provider' ? reader : 'nobody';
 }
 
-/**
- * Blocks that a server reads as text with everything in them, but for the blocks, sources and files
- * that they may contain.
- */
+/** A server reads these as text, but for the blocks, sources and files in them. */
 const textTypes: ReadonlySet<string> = new Set([
   'text',
   'thinking',
@@ -156,7 +151,6 @@ const sealedNames: ReadonlyMap<string, string> = new Map([
   ['redacted_thinking', 'data'],
 ]);
 
-/** A block, with its members that are not null. */
 interface Block {
   readonly value: Value;
   type: string;
@@ -178,7 +172,6 @@ function readBlock(tape: Tape, value: Value): Block {
   return block;
 }
 
-/** Adds the media of a block, and the blocks in it. */
 function addInside(tally: PromptTally, block: Block, place: Place): void {
   const { type, source, content, fileId } = block;
   const { at, level, reader } = place;

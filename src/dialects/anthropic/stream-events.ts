@@ -6,10 +6,7 @@ import { anthropicErrorText } from './errors.ts';
 /** Keeps the connection of a silent stream alive. All clients ignore it, even as the first. */
 export const pingEvent: string = 'event: ping\ndata: {"type": "ping"}\n\n';
 
-/**
- * The event that ends a stream with an error. Clients report it only with the name of the event and
- * if neither `message_delta` nor `message_stop` follows.
- */
+/** Clients need the event's name, and no `message_delta` or `message_stop` after it. */
 export function errorEvent(error: GatewayError, requestId: string): string {
   return `event: error\ndata: ${oneLine(anthropicErrorText(error, requestId))}\n\n`;
 }

@@ -25,7 +25,6 @@ import { anthropicInBandFailure } from './errors.ts';
 import { errorEvent, pingEvent } from './stream-events.ts';
 import { anthropicUsageReader } from './usage.ts';
 
-/** The state of the tap of one reply. */
 interface MessageRecord extends StreamRecord {
   readonly counted: ContentCount;
   readonly usage: StreamUsage;
@@ -35,10 +34,7 @@ interface MessageRecord extends StreamRecord {
   hasStopReason: boolean;
 }
 
-/**
- * Creates the tap of one reply. `requestId` is repeated in an error that ends it. `parsesAll`: no
- * event is recognised without parsing it. What is recorded does not depend on that.
- */
+/** `parsesAll`: no event is recognised without parsing; what is recorded is the same. */
 export function messagesStreamTap(
   requestId: string,
   { parsesAll = false }: { readonly parsesAll?: boolean } = {},
@@ -63,10 +59,7 @@ export function messagesStreamTap(
   });
 }
 
-/**
- * Finds the content of a delta, and the spaces before its last brace, by which Anthropic hides the
- * length of the content.
- */
+/** Anthropic hides the length of the content with spaces before the last brace. */
 function deltaParts(event: string, document: JsonObject): DeltaParts | undefined {
   const content = onlyContent(event, document);
   if (content === undefined) return undefined;
@@ -76,10 +69,7 @@ function deltaParts(event: string, document: JsonObject): DeltaParts | undefined
   return { parts: [content, { kind: 'spaces', start, end }], reasoning: content.reasoning };
 }
 
-/**
- * Records the events from `start` on that need not be parsed: deltas that match the template, and
- * pings. Returns the end of the last one.
- */
+/** Records deltas that match the template, and pings; returns the end of the last one. */
 function passKnown(record: MessageRecord, text: string, start: number): number {
   let at = passDeltas(record, text, start);
   while (text.startsWith(pingEvent, at)) {
@@ -99,10 +89,7 @@ function passDeltas(record: MessageRecord, text: string, start: number): number 
   return end;
 }
 
-/**
- * Records an event, also given as latin1; returns the bytes that are passed on to the caller,
- * undefined for none. Comments, empty data and documents without a type are not content.
- */
+/** `text` is latin1. Comments, empty data and documents without a type are not content. */
 function acceptEvent(record: MessageRecord, event: SseEvent, text: string): Uint8Array | undefined {
   const { data, name, unframedText: glued } = event;
   if (glued !== '') record.unframed.add(`${glued}\n`);
@@ -159,7 +146,6 @@ function passLastEvent(record: MessageRecord, rest: Uint8Array): Uint8Array {
   return record.done && bytes !== undefined ? bytes : emptyBytes;
 }
 
-/** Records an event. */
 function recordEvent(record: MessageRecord, type: string, document: JsonObject): void {
   if (type === 'ping') return;
   record.contentEvents += 1;
@@ -189,7 +175,6 @@ function recordBlock(record: MessageRecord, document: JsonObject): void {
   if (record.counted.add(document) || isCall) record.begun = true;
 }
 
-/** Records the usage that an event states: the first of a stream, or one of its last. */
 function recordUsage({ usage, counted, hasStopReason }: MessageRecord, document: JsonValue): void {
   const stated = member(document, 'usage') ?? member(member(document, 'message'), 'usage');
   usage.add(stated, counted.tokens(), hasStopReason);

@@ -12,7 +12,6 @@ import { countsIn, noCounts, type UsageCounts } from '../usage/usage-counts.ts';
 import { replyUsageOf, writtenIn } from '../usage/usage-reading.ts';
 import { anthropicRows } from '../usage/usage-table.ts';
 
-/** The usage of a whole reply or of one event; undefined if it has no valid count. */
 export function anthropicUsage(reply: JsonValue): Usage | undefined {
   return usageOfObject(member(reply, 'usage') ?? member(member(reply, 'message'), 'usage'));
 }
@@ -23,7 +22,6 @@ export function messageUsage(reply: JsonValue, counted: () => number): Usage | u
   return replyUsage === undefined ? undefined : usageOfWholeReply(replyUsage, counted);
 }
 
-/** The usage in a `usage` object. */
 export function usageOfObject(usage: JsonValue | undefined): Usage | undefined {
   const replyUsage = anthropicReplyUsage(usage);
   return replyUsage === undefined ? undefined : chargeableUsage(replyUsage);
@@ -39,10 +37,7 @@ interface Iterations {
   readonly all: readonly UsageCounts[];
   /** Those that made the reply: the totals are their sum. */
   readonly passes: readonly UsageCounts[];
-  /**
-   * Those that are not in the totals: the summary of a compaction, an adviser, and the refused
-   * first attempt of a call that another model then answered.
-   */
+  /** Not in the totals: a compaction's summary, an adviser, and a refused first attempt. */
   readonly others: readonly UsageCounts[];
 }
 
@@ -89,10 +84,7 @@ function withOthers(counts: UsageCounts, { passes, others }: Iterations): UsageC
   return { ...counts, ...Object.fromEntries(sums), written5m: undefined, places: besideInput };
 }
 
-/**
- * True if a total differs from the sum of the passes that made the reply. In a stream, a total may
- * be larger than the passes that an earlier object stated.
- */
+/** In a stream, a total may exceed the passes that an earlier object stated. */
 function isInconsistent(last: UsageCounts, { passes }: Iterations): boolean {
   const differs = (name: Summed): boolean => {
     const total = last[name];
@@ -155,14 +147,9 @@ function gapIn(counts: UsageCounts): UsageGap {
   return states(counts) || (passes.length > 0 && passes.every(states)) ? undefined : 'output';
 }
 
-/** The counts of the prompt. */
 const promptNames = ['input', 'cached', 'written', 'written5m', 'written1h'] as const;
 
-/**
- * Takes the counts of the prompt that are known already out of an object in which all of them are
- * zero, in its passes too: servers such as SGLang end a stream with `input_tokens: 0` because its
- * first event had the real count, and no prompt is empty.
- */
+/** Servers such as SGLang end a stream with `input_tokens: 0`, but no prompt is empty. */
 function withoutEmptyPrompt(known: UsageCounts | undefined, counts: UsageCounts): UsageCounts {
   if (known === undefined || inputOf(counts) > 0) return counts;
   if (iterationsIn(counts).all.some((one) => inputOf(one) > 0)) return counts;
@@ -173,7 +160,6 @@ function withoutEmptyPrompt(known: UsageCounts | undefined, counts: UsageCounts)
   return kept;
 }
 
-/** Reads the usage objects of a stream. */
 export const anthropicUsageReader: UsageReader = {
   rows: anthropicRows,
   withImplied: withoutEmptyPrompt,

@@ -13,7 +13,6 @@ import { geminiUsageReader, type StreamUsage, streamUsage } from '../usage/strea
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { hasContentOrFinish, isBlockedPrompt, isReplyEvent } from './stream-record.ts';
 
-/** The state of the tap of one reply. */
 interface ArrayRecord extends StreamRecord {
   readonly counted: ContentCount;
   readonly usage: StreamUsage;
@@ -24,7 +23,6 @@ interface ArrayRecord extends StreamRecord {
   isBlocked: boolean;
 }
 
-/** Creates the tap of one reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
   const tap: ArrayRecord = {
@@ -65,7 +63,6 @@ export function geminiArrayTap(): StreamTap {
   };
 }
 
-/** Passes elements on until the first that may not pass. */
 function pass(tap: ArrayRecord, pieces: readonly Uint8Array[]): Uint8Array {
   const kept: Uint8Array[] = [];
   for (const piece of pieces) {
@@ -94,7 +91,6 @@ function take(tap: ArrayRecord, piece: Uint8Array): boolean {
   return true;
 }
 
-/** Whether the piece is the bracket that ends the array, with optional white space before it. */
 function isEnd(piece: Uint8Array): boolean {
   return (
     piece[piece.length - 1] === closeBracket &&
@@ -112,7 +108,6 @@ function hasFinishReason(element: JsonValue): boolean {
   return items(member(element, 'candidates')).some((one) => Boolean(member(one, 'finishReason')));
 }
 
-/** Parses the element of a piece, without the bracket or comma in front of it. */
 function elementIn(piece: Uint8Array): JsonValue | undefined {
   return parseBounded(
     asBuffer(piece)

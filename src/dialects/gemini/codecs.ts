@@ -5,7 +5,6 @@ import { geminiEmbeddings } from './embedding-client.ts';
 import { geminiImages } from './image/codec.ts';
 import { measureGemini } from './prompt-size.ts';
 
-/** Loaded by the row in `table.ts`. */
 export const codecs: DialectCodecs = {
   content: geminiClient,
   images: geminiImages,

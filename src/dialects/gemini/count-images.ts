@@ -4,9 +4,7 @@ import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments, whenStringBegins } from '../taps/watch-documents.ts';
 
-/**
- * Counts from 0. Every event of a stream is a separate document; any other reply is one document.
- */
+/** Every event of a stream is a separate document; any other reply is one document. */
 export function geminiImageCounter(framing: Framing): ImageCounter {
   let images = 0;
   /** The current part. An image in a `thought` part is a draft. The members come in any order. */

@@ -6,7 +6,6 @@ import { geminiCapabilities } from './capabilities.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
 import { resourcePath } from './resource.ts';
 
-/** The entry in `table.ts`. */
 export const gemini: Dialect = {
   name: 'gemini',
   capabilities: geminiCapabilities,

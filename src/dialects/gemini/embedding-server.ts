@@ -7,7 +7,6 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { EmbeddingReplyWriter, EmbeddingServerCodec } from '../embedding-codec.ts';
 import { integerField, listField, objectField, textField, unknownFields } from './server/fields.ts';
 
-/** The codec of callers of `:batchEmbedContents`. */
 export const geminiBatchEmbeddingServer: EmbeddingServerCodec = {
   begin: (body) => {
     const requests = listField(body, 'requests', '').map((value, index) =>
@@ -22,7 +21,6 @@ export const geminiBatchEmbeddingServer: EmbeddingServerCodec = {
   },
 };
 
-/** The codec of callers of `:embedContent`. */
 export const geminiEmbeddingServer: EmbeddingServerCodec = {
   begin: (body) =>
     exchangeOf([readRequest(body, '')], {
@@ -33,14 +31,12 @@ export const geminiEmbeddingServer: EmbeddingServerCodec = {
     }),
 };
 
-/** One request. Its paths begin with `at`. */
 interface ReadRequest {
   readonly at: string;
   readonly input: EmbeddingInput;
   readonly dimensions: number | undefined;
   readonly taskType: string | undefined;
   readonly title: string | undefined;
-  /** The names of its members that are not carried. */
   readonly unknown: readonly string[];
   readonly dropped: readonly string[];
 }

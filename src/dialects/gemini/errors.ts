@@ -44,10 +44,7 @@ const rpcNames: Readonly<Record<ErrorCode, string>> = {
   upstream_timeout: 'DEADLINE_EXCEEDED',
 };
 
-/**
- * Writes Google's error document. A retry delay is also sent as `RetryInfo`, where Google's clients
- * look for it, and an OpenAI error code as the `reason` of an `ErrorInfo`.
- */
+/** A retry delay is also sent as `RetryInfo`, where Google's clients look for it. */
 export function geminiErrorText(error: GatewayError): string {
   const details = [...retryInfo(error), ...errorInfo(error)];
   return jsonText({
@@ -73,15 +70,12 @@ function errorInfo({ clientCode }: GatewayError): readonly JsonObject[] {
   return [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'tollgate' }];
 }
 
-/**
- * Reads `{error:{…}}`, and the `[{error:{…}}]` of array streams and the OpenAI-compatible endpoint.
- */
+/** Reads `{error:{…}}`, or the list of one from array streams and the OpenAI endpoint. */
 export function geminiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseBounded(Buffer.from(body).toString('utf8'));
   return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
-/** The error inside a 2xx document or event, or undefined if it has none. */
 export function geminiInBandFailure(document: JsonValue): FailureReport | undefined {
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
   if (member(first, 'error')) return failureIn(first, undefined);
@@ -107,10 +101,7 @@ export function isGeminiReply(reply: JsonValue): boolean {
   return isNamed || Object.keys(reply).length === 0;
 }
 
-/**
- * Reasons of `google.api.ErrorReason` that are the account's fault: its services, billing or
- * policies.
- */
+/** Reasons of `google.api.ErrorReason` that are the account's fault. */
 const accountReasons: ReadonlySet<string> = new Set([
   'ACCOUNT_STATE_INVALID',
   'API_KEY_ANDROID_APP_BLOCKED',
@@ -157,7 +148,6 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   };
 }
 
-/** Failures of the account's region, billing or key, which the caller can't fix. */
 function accountFaultOf(
   reason: string | undefined,
   rpcName: string | undefined,

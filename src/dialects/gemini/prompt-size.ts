@@ -15,10 +15,8 @@ import {
 } from '../measure/prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../measure/referenced-media.ts';
 
-/** Measures a native request. */
 export const measureGemini: MeasureBody = (tape) => measureNative(tape).size;
 
-/** The media in one content, and the bytes of their payload. */
 export function mediaOfContent(
   tape: Tape,
   content: Value,
@@ -29,10 +27,7 @@ export function mediaOfContent(
   return tally;
 }
 
-/**
- * Measures a native request, the whole body or an object in it, and checks whether every element of
- * `contents` is an object.
- */
+/** Also says whether every element of `contents` is an object. */
 export function measureNative(
   tape: Tape,
   request: Value = root,
@@ -70,15 +65,11 @@ function addContents(tally: PromptTally, contents: Value): boolean {
   return hasObjects;
 }
 
-/** Adds an index to a path. */
 function element(at: () => string, index: number): () => string {
   return () => `${at()}[${index}]`;
 }
 
-/**
- * Counts a content. Google accepts a single part in place of a list; other servers may take a list
- * in place of an object.
- */
+/** Google accepts a single part for a list; other servers may take a list for an object. */
 function addContent(tally: PromptTally, content: Value, at: () => string): void {
   const { tape } = tally;
   if (tape.isArray(content)) {
@@ -129,7 +120,6 @@ function addPart(tally: PromptTally, part: Value, at: () => string): void {
   if (tally.media.length > mediaBefore) raisePart(tally, part, mediaBefore);
 }
 
-/** Counts a member of a part that is an object. */
 function addObject(tally: PromptTally, value: Value, name: string, at: () => string): void {
   switch (name) {
     case 'inlineData':

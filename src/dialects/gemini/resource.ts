@@ -1,19 +1,13 @@
 /** The resource name of a model in Google's paths and bodies. */
 
-/**
- * `models/x` for a bare name. Names such as `tunedModels/x` and `publishers/…/x` are complete
- * already.
- */
+/** `models/x` for a bare name; `tunedModels/x` and `publishers/…/x` are complete already. */
 export function resourceName(upstreamModel: string): string {
   return /^(?:models|tunedModels|publishers)\//.test(upstreamModel)
     ? upstreamModel
     : `models/${upstreamModel}`;
 }
 
-/**
- * The same for a path. Each segment is encoded, so that a configured name can't change the rest of
- * the path.
- */
+/** Segments are encoded, so that a configured name can't change the rest of the path. */
 export function resourcePath(upstreamModel: string): string {
   return resourceName(upstreamModel).split('/').map(encodeURIComponent).join('/');
 }

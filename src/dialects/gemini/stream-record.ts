@@ -27,7 +27,6 @@ const usageMember = '"usageMetadata"';
 const usageName = Buffer.from(usageMember);
 const dataMark = 'data: {';
 
-/** What a stream has contained so far. */
 export interface NativeRecord extends StreamRecord {
   readonly counted: ContentCount;
   readonly usage: UsageTracker;
@@ -35,11 +34,9 @@ export interface NativeRecord extends StreamRecord {
   /** The finishes of several candidates. The end of a single one ends the reply. */
   readonly finishes: CandidateFinishes | undefined;
   isOver: boolean;
-  /** The prompt was blocked before any content. */
   isBlocked: boolean;
 }
 
-/** Starts empty. */
 export function nativeRecord(candidates: number): NativeRecord {
   return {
     textsOf: plainTexts(),
@@ -50,7 +47,6 @@ export function nativeRecord(candidates: number): NativeRecord {
   };
 }
 
-/** Whether the content shows that the reply is complete. */
 export function isComplete({ isOver, finishes }: NativeRecord): boolean {
   return isOver || finishes?.allFinished() === true;
 }
@@ -61,10 +57,7 @@ export function usageSoFar(record: NativeRecord): Usage | undefined {
   return usage.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined);
 }
 
-/**
- * Records an event, a single line of data, and returns whether it has content. `document` is what
- * it holds, if it was parsed.
- */
+/** `bytes` are a single line of data. Returns whether it has content. */
 export function recordEvent(
   record: NativeRecord,
   bytes: Buffer,
@@ -87,10 +80,7 @@ export function recordEvent(
   return isContent;
 }
 
-/**
- * Records regular events together, each with text and usage; nearly all blocks consist of these.
- * Returns false if the block has other events.
- */
+/** Nearly all blocks consist of these. Returns false if the block has other events. */
 export function recordRegularEvents(record: NativeRecord, bytes: Buffer, text: string): boolean {
   const { counted, bounds } = record;
   const usageAt = text.lastIndexOf(usageMember);
@@ -164,16 +154,12 @@ const quote = 0x22;
 /** Google's finish, usage and ids are shorter. Anything longer may hold what a model wrote. */
 const maxMetadataLength = 2_048;
 
-/** Where a string starts and ends in the source text. */
 interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/**
- * Finds the texts of events, which are one line of data each and given as latin1; undefined unless
- * each has a text that is not empty, and nothing else that a model wrote.
- */
+/** Each event is one line of latin1; undefined unless each has text and no other content. */
 type PlainTexts = (events: string) => readonly TextSpan[] | undefined;
 
 /** Creates the reader of one stream, in which nearly all events have the same frame. */
@@ -201,10 +187,7 @@ function plainTexts(): PlainTexts {
   };
 }
 
-/**
- * Returns the end of the pattern at a place, -1 if it does not match. The text that matched last is
- * compared first, which is faster than the pattern.
- */
+/** Returns -1 without a match. The last match is compared first: faster than the pattern. */
 function frameReader(pattern: RegExp): (text: string, at: number) => number {
   let known = '';
   return (text, at) => {
@@ -222,13 +205,9 @@ function indexOrEnd(text: string, searched: string, from: number): number {
   return at === -1 ? text.length : at;
 }
 
-/**
- * Distinctive parts of the names of the counts that affect the charge. Each begins with a letter
- * that is rare in events, because a text search skips from one first letter to the next.
- */
+/** Each begins with a letter that is rare in events, because a text search skips to those. */
 const countNames = ['ptTokenCount', 'UsePromptToken', 'datesToken', 'ghtsToken', 'ContentToken'];
 
-/** Tracks the usage of one stream. */
 interface UsageTracker {
   /**
    * Records a `usageMetadata` object.
@@ -238,10 +217,7 @@ interface UsageTracker {
    * @param isComplete the reply is complete with this event
    */
   record(usage: string, counted: number, isComplete: boolean): void;
-  /**
-   * The final usage, or a lower bound of it while the last one isn't final; undefined if none was
-   * received.
-   */
+  /** A lower bound while the last usage isn't final; undefined if none was received. */
   soFar(counted: number): Usage | undefined;
 }
 
@@ -249,9 +225,7 @@ const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
 /** A member that isn't a valid count: `null`, a fraction or a string. */
 const invalidCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
 
-/**
- * Nearly every event repeats the usage, so it is parsed only on demand or if its members change.
- */
+/** Nearly every event repeats the usage: it is parsed on demand or if its members change. */
 function newUsageTracker(): UsageTracker {
   const usage = streamUsage(geminiUsageReader);
   /** The last object, a bit mask of its members, and the tokens counted up to it. */
@@ -318,10 +292,7 @@ function objectEnd(text: string): number {
 const colon = 0x3a;
 const backslash = 0x5c;
 
-/**
- * Returns the offset of the last value of a member in `bytes`; undefined if the member is absent or
- * its last value is null. `name` includes its quotes, which would be escaped inside a JSON string.
- */
+/** Undefined if the last is null. `name` has its quotes, which a JSON string would escape. */
 export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined {
   for (let at = bytes.lastIndexOf(name); at !== -1; at = bytes.lastIndexOf(name, at - 1)) {
     const value = valueAfter(bytes, at + name.length);
@@ -353,17 +324,13 @@ const replyMembers = [
   'responseId',
 ];
 
-/** Whether the document has any member of a reply. */
 export function isReplyEvent(document: JsonValue | undefined): document is JsonObject {
   return (
     isJsonObject(document) && replyMembers.some((name) => member(document, name) !== undefined)
   );
 }
 
-/**
- * Whether the event has content, a finish reason or a block reason, rather than only usage or
- * metadata.
- */
+/** A block reason counts too; usage or metadata alone doesn't. */
 export function hasContentOrFinish(document: JsonValue): boolean {
   if (isNonEmptyString(member(member(document, 'promptFeedback'), 'blockReason'))) return true;
   return items(member(document, 'candidates')).some(

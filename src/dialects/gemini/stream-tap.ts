@@ -32,10 +32,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const closeBrace = 0x7d;
 
-/**
- * Creates the tap of one reply. With several `candidates`, each event is parsed, because the end of
- * one candidate doesn't end the others.
- */
+/** With several candidates each event is parsed: the end of one doesn't end the others. */
 export function geminiStreamTap(candidates: number): StreamTap {
   const record = nativeRecord(candidates);
   const handler: EventHandler = {
@@ -99,10 +96,7 @@ function passLast(record: NativeRecord, rest: Uint8Array, handler: EventHandler)
   return emptyBytes;
 }
 
-/**
- * Finds an error by the document, by the event's name, or in unframed text attached to a good
- * event.
- */
+/** By the document, the event's name, or unframed text attached to a good event. */
 function eventFailure(
   { name, data, unframedText }: SseEvent,
   document: JsonValue | undefined,
@@ -113,18 +107,13 @@ function eventFailure(
   return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
 }
 
-/**
- * Reports data that can't be part of a reply: plain text, incomplete JSON, a bare string or list.
- */
+/** Plain text, incomplete JSON, a bare string or a list can't be part of a reply. */
 function faultOf({ data }: SseEvent, document: JsonValue | undefined): FailureReport | undefined {
   if (data === undefined || data.trim() === '' || data.trim() === '[DONE]') return undefined;
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
 }
 
-/**
- * The event in the framing that Google's parsers accept; undefined if it has no document of a
- * reply.
- */
+/** In the framing that Google's parsers accept; undefined without a document of a reply. */
 function frame(
   event: SseEvent,
   text: string,

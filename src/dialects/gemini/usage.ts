@@ -4,10 +4,7 @@ import { items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
 import { geminiUsageReader, usageMerger } from '../usage/stream-usage.ts';
 
-/**
- * The usage of a reply, or of all events of a stream. `counted` gives the content in tokens; it is
- * called only if the stated usage is incomplete.
- */
+/** `counted` (content in tokens) is called only if the stated usage is incomplete. */
 export function geminiUsage(reply: JsonValue, counted: () => number): Usage | undefined {
   const replies = Array.isArray(reply) ? items(reply) : [reply];
   const merge = usageMerger(geminiUsageReader);
@@ -19,7 +16,6 @@ export function geminiUsage(reply: JsonValue, counted: () => number): Usage | un
   return hasNoCandidates ? noUsage : undefined;
 }
 
-/** The usage of a single `usageMetadata` object. */
 export function usageOfMetadata(usage: JsonValue | undefined): Usage | undefined {
   const read = usageMerger(geminiUsageReader)(usage);
   return read === undefined ? undefined : chargeableUsage(read);

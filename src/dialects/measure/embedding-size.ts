@@ -7,7 +7,6 @@ import { originalLength } from '../../bytes/body/body.ts';
 import { root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { InputSize, PromptSize } from '../../call.ts';
 
-/** The size of a prompt that consists of separate inputs, and of what belongs to no input. */
 export function sizeOfInputs(inputs: readonly InputSize[], restBytes: number): PromptSize {
   return {
     textBytes: restBytes,
@@ -18,7 +17,6 @@ export function sizeOfInputs(inputs: readonly InputSize[], restBytes: number): P
   };
 }
 
-/** The bytes of the body's members that are not in `known`, with their names. */
 export function otherBytes(tape: Tape, known: ReadonlySet<string>): number {
   let bytes = 0;
   for (const value of tape.members(root)) {
@@ -28,10 +26,7 @@ export function otherBytes(tape: Tape, known: ReadonlySet<string>): number {
   return bytes;
 }
 
-/**
- * The bytes in a value that may be text: those of its strings, numbers and literals, and of the
- * names of members that are not in `known`.
- */
+/** Bytes of strings, numbers, literals and names not in `known`, which may be text. */
 export function leafBytes(tape: Tape, value: Value, known: readonly string[]): number {
   let bytes = 0;
   const end = tape.after(value);

@@ -10,10 +10,7 @@ import type { PromptTally } from './prompt-size.ts';
 /** How much each kind of media costs more because of one setting. */
 type Factors = Partial<Readonly<Record<MediaKind, number>>>;
 
-/**
- * Factors over what Gemini 3 uses if no resolution is stated. Older models gain less. A reference
- * may be a video.
- */
+/** Factors over Gemini 3's default; older models gain less. A reference may be a video. */
 const highResolution: Factors = { video: 4, document: 2, reference: 4 };
 const highestResolution: Factors = { image: 2, video: 8, document: 4, reference: 8 };
 /** OpenAI's `original` has four times the patches of `high`, which is what `auto` may choose. */
@@ -40,17 +37,13 @@ const holders: ReadonlySet<string> = new Set(['extra_body', 'google', 'generatio
 /** `generation_config` in `google` in two levels of `extra_body`. */
 const maxDepth = 5;
 
-/**
- * Applies the settings in a part to its media, which are those of the tally from `first` on. Called
- * only for parts that have media.
- */
+/** The part's media are those from `first` on. Called only for parts that have media. */
 export function raisePart(tally: PromptTally, part: Value, first: number): void {
   const found: Factors[] = [];
   collectInside(tally.tape, part, { found, depth: 0 });
   raise(tally, found, first);
 }
 
-/** Applies the settings of a whole request to all its media. */
 export function raiseAll(tally: PromptTally, request: Value = root): void {
   if (tally.media.length === 0) return;
   const found: Factors[] = [];
@@ -84,7 +77,6 @@ function collectInside(tape: Tape, object: Value, search: Search): void {
   }
 }
 
-/** Collects the factors of a value of this name, and of the objects and lists in it. */
 function collect(tape: Tape, name: string, value: Value, { found, depth }: Search): void {
   const factors = factorsOf(tape, name, value);
   add(found, factors);
@@ -101,7 +93,6 @@ function add(found: Factors[], factors: Factors | undefined): void {
   if (factors !== undefined) found.push(factors);
 }
 
-/** The factors of a setting; undefined for a member that is not a setting itself. */
 function factorsOf(tape: Tape, name: string, value: Value): Factors | undefined {
   const kind = tape.kind(value);
   if (kind === 'null') return undefined;
@@ -130,7 +121,6 @@ function frameRate(rate: number): Factors {
   return { video: factor, reference: factor };
 }
 
-/** A number or word, without its quotes. */
 function wordOf(tape: Tape, value: Value): string {
   const quotes = tape.isString(value) ? 1 : 0;
   const start = tape.start(value) + quotes;

@@ -3,7 +3,6 @@
  * be.
  */ import { commonWords } from '../../bytes/json/words.ts';
 
-/** Hints that the name of a member gives about its strings. */
 export interface NameHints {
   readonly isText: boolean;
   readonly isImage: boolean;
@@ -17,10 +16,7 @@ export interface NameHints {
   readonly mayRefer: boolean;
 }
 
-/**
- * Whether a member of a message or an item may hold media, in a server that accepts more than its
- * API says. The first letter rules out most names.
- */
+/** A server may accept more than its API says. The first letter rules out most names. */
 export function isMediaName(name: string): boolean {
   return mediaInitials.includes(name.charAt(0)) && mediaName.test(name);
 }
@@ -97,7 +93,6 @@ const noHints: NameHints = {
   mayRefer: false,
 };
 
-/** The hints of common names. */
 const known: ReadonlyMap<string, NameHints> = new Map(
   [...commonWords].map((name) => [name, classified(name)]),
 );

@@ -11,10 +11,8 @@ import { backslash, openBrace, openBracket, quote } from '../../bytes/json/text.
 import type { MediaKind, MediaUse, PromptSize } from '../../call.ts';
 import { dataUrlHead, mediaKindOf, mimeTypeOfName } from '../../canonical/media.ts';
 
-/** Measures a request body of one dialect. */
 export type MeasureBody = (tape: Tape) => PromptSize;
 
-/** The running totals of a measurement. */
 export interface PromptTally {
   readonly tape: Tape;
   payloadBytes: number;
@@ -23,7 +21,6 @@ export interface PromptTally {
   readonly media: MediaUse[];
 }
 
-/** Starts a measurement. */
 export function promptTally(tape: Tape): PromptTally {
   return { tape, payloadBytes: 0, sealedBytes: 0, messages: 0, media: [] };
 }
@@ -40,10 +37,7 @@ export function sizeOf({
   return { textBytes, sealedBytes, messages, media };
 }
 
-/**
- * Counts a value that may be media where a server is not known to read media: as media, and its
- * payload as text as well.
- */
+/** As media, and its payload as text too, where a server isn't known to read media. */
 export function asTextToo(tally: PromptTally, count: () => void): void {
   const { payloadBytes } = tally;
   count();
@@ -57,17 +51,13 @@ export function inOtherShape(tally: PromptTally, count: () => void): void {
   tally.sealedBytes = sealedBytes;
 }
 
-/**
- * Counts the signatures of a turn as text unless it is the model's: nobody else's turn has any.
- * `sealedBefore` are the sealed bytes before the turn. Called only for turns with signatures.
- */
+/** `sealedBefore`: the sealed bytes before the turn. Only the model's turns have signatures. */
 export function sealOnlyModel(tally: PromptTally, turn: Value, sealedBefore: number): void {
   const { tape } = tally;
   const role = tape.shortText(tape.present(turn, 'role'));
   if (role !== 'assistant' && role !== 'model') tally.sealedBytes = sealedBefore;
 }
 
-/** A string in a body that holds media data or a media URL. */
 export interface MediaString {
   readonly value: Value;
   readonly at: string;
@@ -95,10 +85,7 @@ function unescapeChar(
   return letter === undefined || /[bfnrt]/.test(letter) ? ' ' : letter;
 }
 
-/**
- * Counts a string as media. Its payload is exempt from the text count only if all stated types
- * agree on one that no provider reads as text.
- */
+/** The payload isn't text only if all types agree on one that no provider reads as text. */
 export function addMediaString(tally: PromptTally, { value, at, types }: MediaString): void {
   const { tape, media } = tally;
   const start = tape.start(value) + 1;
@@ -130,10 +117,7 @@ export function addMediaString(tally: PromptTally, { value, at, types }: MediaSt
   }
 }
 
-/**
- * Returns the number of Base64 bytes in a string of this length: all but the backslashes with which
- * PHP escapes slashes. 0 if the string has another escape or does not begin like Base64.
- */
+/** 0 if it isn't Base64. PHP escapes slashes, so backslashes before them don't count. */
 function base64Bytes(bytes: Buffer, { start, end }: Span, length: number): number {
   const beginning = bytes.toString('latin1', start, Math.min(end - 1, start + maxShortBytes - 1));
   if (!/^[A-Za-z0-9+/\\_-]*={0,2}$/.test(beginning)) return 0;
@@ -151,7 +135,6 @@ function base64Bytes(bytes: Buffer, { start, end }: Span, length: number): numbe
 
 const slash = 0x2f;
 
-/** The kind of a payload according to its media type. */
 export type PayloadKind = MediaKind | 'text' | 'unknown';
 
 function addPayload(
@@ -168,10 +151,7 @@ function addPayload(
   tally.media.push({ kind, bytes, at });
 }
 
-/**
- * Returns the kind that all these media types agree on. SVG is text. Documents other than PDF are
- * unknown, so that they count as text.
- */
+/** SVG is text. Documents other than PDF are unknown, so that they count as text. */
 export function payloadKind(types: readonly string[]): PayloadKind {
   const kinds = new Set(types.map(kindOfType));
   const [kind = 'unknown'] = kinds;
@@ -186,20 +166,14 @@ function kindOfType(type: string): PayloadKind {
   return kind === 'document' ? 'unknown' : kind;
 }
 
-/**
- * Returns `image` only if nothing contradicts it: the gateway does not fetch the URL, so it cannot
- * know what the URL serves.
- */
+/** `image` only if nothing contradicts it: the gateway doesn't fetch the URL. */
 export function urlKind(url: string, types: readonly string[]): MediaKind {
   const isWeb = /^https?:\/\/(?![^/]*(?:googleapis\.com|youtube\.com|youtu\.be))/i.test(url);
   const named = types.length > 0 ? types : [mimeTypeOfName(url) ?? 'image/*'];
   return isWeb && payloadKind(named) === 'image' ? 'image' : 'reference';
 }
 
-/**
- * Counts a string as sealed unless it contains a character that is not Base64. A signature or
- * encrypted reasoning has at least 5 bytes for each token.
- */
+/** Unless it has a non-Base64 character. Sealed content has at least 5 bytes per token. */
 export function addSealed(tally: PromptTally, value: Value): void {
   const { tape } = tally;
   if (!tape.isString(value)) return;
@@ -218,7 +192,6 @@ export function addFileId({ tape, media }: PromptTally, value: Value, at: string
   if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
 }
 
-/** What is known about content to which a prompt only refers. */
 export interface KnownContent {
   /** Bytes of encrypted reasoning that were counted as text, though its own provider reads them. */
   readonly sealedBytes: number;
@@ -226,7 +199,6 @@ export interface KnownContent {
   readonly tokens: ReadonlyMap<string, number>;
 }
 
-/** The size of a prompt with what is known about its references. */
 export function withKnownContent(prompt: PromptSize, known: KnownContent): PromptSize {
   const sealedBytes = Math.min(known.sealedBytes, prompt.textBytes);
   return {
@@ -246,10 +218,7 @@ export function filledValue(tape: Tape, object: Value, name: string, label?: str
   return value === none || isBlank(tape, value, label) ? none : value;
 }
 
-/**
- * Whether a value has no content: it consists of nulls and blank strings, at any depth. Members
- * with the name `label` are no content.
- */
+/** Nulls and blank strings at any depth are no content, nor are members named `label`. */
 export function isBlank(tape: Tape, value: Value, label?: string): boolean {
   const end = tape.after(value);
   let at = value;
@@ -278,7 +247,6 @@ function isBlankString(bytes: Buffer, start: number, end: number): boolean {
   return decodeString(bytes, at, end).trim() === '';
 }
 
-/** Returns all of the named members that are not null, as short texts. */
 export function textsOf(tape: Tape, object: Value, ...names: readonly string[]): readonly string[] {
   const texts: string[] = [];
   const end = tape.after(object);
@@ -290,8 +258,5 @@ export function textsOf(tape: Tape, object: Value, ...names: readonly string[]):
   return texts;
 }
 
-/**
- * Returned for a value that is not a short string. It is not a known media type, so it
- * agrees with no other type.
- */
+/** For a value that isn't a short string; it agrees with no other media type. */
 export const unreadable = 'unreadable/unreadable';

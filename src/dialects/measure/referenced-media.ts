@@ -13,12 +13,10 @@ import { dataUrlHead } from '../../canonical/media.ts';
 import { readMemberName } from './member-names.ts';
 import { headOf, type PromptTally, payloadKind, urlKind } from './prompt-size.ts';
 
-/** How to count a value that may contain references. */
 export interface ReferringValue {
   readonly at: () => string;
   /** The name of the member that holds the value; undefined for an element of a list. */
   readonly name?: string | undefined;
-  /** Strings that were already counted. */
   readonly counted?: readonly Value[];
   /** Nothing else in the value was counted, so that an `id` alone counts as a reference. */
   readonly hasIdOnly?: boolean;
@@ -38,22 +36,17 @@ interface Walk {
   readonly counted: readonly Value[] | undefined;
   /** Undefined until there is one, because most values have none. */
   found: Reference[] | undefined;
-  /** Media types that are stated next to a payload. */
   types: string[] | undefined;
   /** Number of members called just `id`. */
   ids: number;
 }
 
-/**
- * The member that holds a value, by its name; for an element of a list, the member that holds the
- * list. `isImage`: it is in an image.
- */
+/** The name of the member that holds the value or its list. `isImage`: it is in an image. */
 interface Holder {
   readonly name: string | undefined;
   readonly isImage: boolean;
 }
 
-/** Counts everything that a value references. */
 export function addReferences(tally: PromptTally, value: Value, how: ReferringValue): void {
   const { tape } = tally;
   const { counted } = how;
@@ -75,7 +68,6 @@ export function addReferences(tally: PromptTally, value: Value, how: ReferringVa
   }
 }
 
-/** Top-level members that hold media. */
 const topLevelMediaName =
   /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)s?(?:_?(?:ids?|ur[il]s?))?$/i;
 /** Top-level members that reference a cache or an earlier reply. */
@@ -172,9 +164,7 @@ function walkObject(walk: Walk, object: Value, isImage: boolean): void {
   }
 }
 
-/**
- * Types of parts that a model reads as text with everything in them: tool calls, reasoning, quotes.
- */
+/** A model reads these as text with everything in them: calls, reasoning, quotes. */
 const textTypes: ReadonlySet<string> = new Set([
   'text',
   'input_text',
@@ -249,10 +239,7 @@ function addReference(walk: Walk, one: Reference): void {
   walk.found.push(one);
 }
 
-/**
- * Returns whether the first bytes of a string could begin a URL or a document. Most text is ruled
- * out by its first space.
- */
+/** Most text is ruled out by its first space. */
 function mayBeUrlOrDocument(tape: Tape, value: Value): boolean {
   const { bytes } = tape;
   const start = tape.start(value) + 1;

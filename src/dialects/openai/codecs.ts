@@ -4,7 +4,6 @@ import { openaiClient } from './client/codec.ts';
 import { openaiEmbeddings } from './embedding-client.ts';
 import { measureOpenai } from './prompt-size.ts';
 
-/** Loaded by the row in `table.ts`. */
 export const codecs: DialectCodecs = {
   content: openaiClient,
   // Image calls are always relayed, because the image protocol is OpenAI's.

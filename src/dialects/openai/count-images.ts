@@ -7,7 +7,6 @@ import { watchDocuments, whenStringBegins } from '../taps/watch-documents.ts';
 /** Starts at 0. Each event of a stream is a document; any other reply is a single document. */
 export function openaiImageCounter(framing: Framing): ImageCounter {
   let images = 0;
-  /** Whether the element currently passing holds an image. */
   let isImage = false;
 
   const endElement = (): void => {

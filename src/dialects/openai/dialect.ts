@@ -4,7 +4,6 @@ import { serverSentEvents } from '../stream-format.ts';
 import { openaiCapabilities } from './capabilities.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
 
-/** The row in `table.ts`. */
 export const openai: Dialect = {
   name: 'openai',
   capabilities: openaiCapabilities,

@@ -7,7 +7,6 @@ import { GatewayError } from '../../errors.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
 import { openaiEmbeddingUsage } from '../usage/embedding-usage.ts';
 
-/** The codec of the dialect `openai`. */
 export const openaiEmbeddings: EmbeddingClientCodec = {
   begin: ({ inputs, inputMember, dimensions, task, title }, { upstreamModel, capabilities }) => {
     const { embeddingBase64, embeddingTokens } = capabilities;
@@ -38,7 +37,6 @@ function written(input: EmbeddingInput): string | readonly number[] {
   return input.kind === 'text' ? input.text : input.ids;
 }
 
-/** A reply of `/embeddings`. */
 const openaiEmbeddingReply: EmbeddingReplyFormat = {
   list: 'data',
   vector: 'embedding',

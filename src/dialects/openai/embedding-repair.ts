@@ -12,15 +12,10 @@ import { openBracket, quote } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { base64Of, numberList, readVector } from '../../canonical/vectors.ts';
 
-/** The formats of `encoding_format`. */
 export type EmbeddingFormat = 'float' | 'base64';
 
-/** The repair of one reply. */
 export interface EmbeddingRepair {
-  /**
-   * The bytes to pass on. A vector is held back until it is complete. Nothing is passed on from a
-   * vector that makes the reply unusable.
-   */
+  /** A vector is held back until it is complete, and nothing of an unusable one is passed on. */
   write(chunk: Uint8Array): Uint8Array;
   /** A vector came in the other format, and was converted into the requested one. */
   hasRepaired(): boolean;

@@ -6,7 +6,6 @@ import { type JsonObject, type JsonValue, numberOf } from '../../json.ts';
 import type { EmbeddingReplyWriter, EmbeddingServerCodec } from '../embedding-codec.ts';
 import { integerIn, isList, objectIn, presentMember, refuse, textIn } from '../read-members.ts';
 
-/** The codec of callers of `/v1/embeddings`. */
 export const openaiEmbeddingServer: EmbeddingServerCodec = {
   begin: (body) => {
     const settings = readSettings(body);

@@ -8,7 +8,6 @@ import { bareMessage, failureStatus, meaningOf } from '../failure-meaning.ts';
 import { statedWaitMs } from '../retry-after.ts';
 import { billedReply, type FailureReport } from '../taps/tap.ts';
 
-/** `type` and `code` of OpenAI's error object for each of the gateway's codes. */
 const wireErrors: Readonly<
   Record<ErrorCode, { readonly type: string; readonly code: string | null }>
 > = {
@@ -46,7 +45,6 @@ const wireErrors: Readonly<
   upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
 };
 
-/** OpenAI's error object. */
 export interface OpenaiErrorObject {
   readonly message: string;
   readonly type: string;
@@ -54,12 +52,10 @@ export interface OpenaiErrorObject {
   readonly code: string | null;
 }
 
-/** Writes OpenAI's error document as JSON text. */
 export function openaiErrorText(error: GatewayError): string {
   return jsonText({ error: { ...openaiErrorObject(error) } });
 }
 
-/** The error object of an error of the gateway. */
 export function openaiErrorObject(error: GatewayError): OpenaiErrorObject {
   const { type, code } = wireErrors[error.code];
   const { clientCode, message, param = null } = error;
@@ -78,7 +74,6 @@ export function openaiFailure(status: number, body: Uint8Array): FailureReport {
   return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
-/** Reads an error inside a 2xx document or event; undefined if it holds none. */
 export function openaiInBandFailure(document: JsonValue): FailureReport | undefined {
   // Some vendors send `"error": null`, false or "" with every successful chunk.
   if (member(document, 'error')) return failureIn(document, undefined);
@@ -95,10 +90,7 @@ export function openaiInBandFailure(document: JsonValue): FailureReport | undefi
     : failureIn(document, undefined);
 }
 
-/**
- * Reads an error sent as an event: by its content, by its name, or from unframed text. `document`
- * is the parsed data of the event, undefined if it is not JSON.
- */
+/** `document` is the parsed data of the event, undefined if it is not JSON. */
 export function openaiEventFailure(
   { name, unframedText }: Pick<SseEvent, 'name' | 'unframedText'>,
   document: JsonValue | undefined,
@@ -148,10 +140,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   };
 }
 
-/**
- * Detects the members in which OpenRouter lists what its moderation or the account's guardrails
- * found in the prompt.
- */
+/** OpenRouter names what its moderation or the account's guardrails found in the prompt. */
 function isFlagged(metadata: JsonValue | undefined): boolean {
   const names = ['flagged_input', 'reasons', 'patterns'];
   return isJsonObject(metadata) && names.some((name) => member(metadata, name) !== undefined);

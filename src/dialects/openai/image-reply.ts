@@ -14,7 +14,6 @@ export interface ImageReplyWriter {
   end(usage: Usage | undefined): Uint8Array;
 }
 
-/** Creates the writer of one document, which writes nothing before the first image. */
 export function imageReply(createdSeconds: number): ImageReplyWriter {
   let before = `{"created":${createdSeconds},"data":[`;
 

@@ -3,7 +3,6 @@ import { GatewayError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ImageRequest } from '../image-codec.ts';
 
-/** Members that are read here or were already handled by the gateway. */
 const handledMembers: ReadonlySet<string> = new Set([
   'model',
   'prompt',

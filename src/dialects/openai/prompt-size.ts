@@ -26,7 +26,6 @@ const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'vide
 const payloadNames: Readonly<Record<string, string>> = { input_audio: 'data', file: 'file_data' };
 const partTypes: readonly string[] = ['text', ...mediaTypes];
 
-/** Measures a chat completion request. */
 export const measureOpenai: MeasureBody = (tape) => measureChat(tape).size;
 
 /** Measures a request and returns whether every message is an object with a string `role`. */
@@ -63,10 +62,8 @@ function addMessage(tally: PromptTally, message: Value, index: number): boolean 
   return hasRole;
 }
 
-/** Members of a message that hold reasoning, with data that only its provider can read. */
 const reasoningNames: readonly string[] = ['reasoning_details', 'thinking_blocks'];
 
-/** Counts a member of the message at `index`. */
 function addMember(tally: PromptTally, value: Value, name: string, index: number): void {
   const { tape } = tally;
   const at = (): string => `messages[${index}].${name.slice(0, 63).replace(/[^\w-]/g, '_')}`;
@@ -99,7 +96,6 @@ function addMember(tally: PromptTally, value: Value, name: string, index: number
   else asTextToo(tally, () => addElement(value, at));
 }
 
-/** A part and its path. */
 interface Part {
   readonly part: Value;
   readonly at: () => string;
@@ -153,7 +149,6 @@ function addPart(
   if (tally.media.length > mediaBefore) raisePart(tally, part, mediaBefore);
 }
 
-/** The media member of a part; `matchesType` if the member is the one of the part's type. */
 interface MediaMember {
   readonly name: string;
   readonly value: Value;
@@ -190,7 +185,6 @@ function addMediaMember(
   return [...counted, payload];
 }
 
-/** The MIME types that a media member states, by a format, its own name or a file name. */
 function statedTypes(tape: Tape, value: Value, name: string): readonly string[] {
   const isAudio = name === 'input_audio';
   const formats = textsOf(tape, value, 'format', 'mime_type').filter(

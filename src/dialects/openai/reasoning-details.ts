@@ -4,7 +4,6 @@ import type { JsonValue } from '../../json.ts';
 import { read, type Shape } from '../unread.ts';
 import type { Piece } from './server/choice-sink.ts';
 
-/** The members of one detail that are read. */
 export const reasoningDetail: Shape = {
   type: read,
   id: read,
@@ -30,7 +29,6 @@ const formats: ReadonlyMap<string, string> = new Map([
   ['gemini', 'google-gemini-v1'],
 ]);
 
-/** Returns the provider of reasoning in this format; the inverse of {@link writtenDetail}. */
 export function providerOfFormat(format: JsonValue | undefined): string {
   const [family] = typeof format === 'string' ? format.split('-', 1) : [];
   if (family === 'anthropic') return family;

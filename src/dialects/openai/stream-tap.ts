@@ -30,7 +30,6 @@ import { openaiUsageReader, type StreamUsage, streamUsage } from '../usage/strea
 import { openaiErrorText, openaiEventFailure, openaiInBandFailure } from './errors.ts';
 import { openaiUsageObject } from './usage.ts';
 
-/** The properties of a call that the tap depends on. */
 export interface OpenaiStreamOptions {
   /** The caller did not request the usage frame, so it must not receive one. */
   readonly stripUsage: boolean;
@@ -44,7 +43,6 @@ export interface OpenaiStreamOptions {
   readonly parse: typeof parseBounded;
 }
 
-/** The state of the tap of one reply. */
 interface ChatRecord extends StreamRecord, Pick<OpenaiStreamOptions, 'stripUsage' | 'parse'> {
   readonly counted: ContentCount;
   readonly usage: StreamUsage;
@@ -54,7 +52,6 @@ interface ChatRecord extends StreamRecord, Pick<OpenaiStreamOptions, 'stripUsage
   finished: boolean;
 }
 
-/** Creates the tap of one reply. */
 export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const { stripUsage, candidates, reasoningOutside, parse } = options;
   const record: ChatRecord = {
@@ -142,7 +139,6 @@ function passLastEvent(record: ChatRecord, rest: Uint8Array): Uint8Array {
   return emptyBytes;
 }
 
-/** Records the usage that a chunk or an error states, if any. */
 function recordUsage(
   { usage, counted, finished }: ChatRecord,
   document: JsonValue = null,

@@ -7,10 +7,7 @@ import { openaiUsageReader, usageMerger } from '../usage/stream-usage.ts';
 import { countsIn } from '../usage/usage-counts.ts';
 import { openaiRows } from '../usage/usage-table.ts';
 
-/**
- * Finds the `usage` object of a whole reply, an event or an error. Groq has sent it in `x_groq`,
- * Moonshot sends it inside the last choice.
- */
+/** Groq has sent it in `x_groq`, Moonshot sends it inside the last choice. */
 export function openaiUsageObject(document: JsonValue): JsonValue | undefined {
   const usage = member(document, 'usage');
   if (isJsonObject(usage)) return usage;
@@ -37,10 +34,7 @@ export function openaiReplyUsage(
   return usageMerger(openaiUsageReader(reasoningOutside))(usage);
 }
 
-/**
- * Reads the usage of a whole reply; undefined if it reports none. `counted` returns the reply's
- * content in tokens, and is called only if the reported usage leaves it open.
- */
+/** `counted` returns the content in tokens; it is called only if the usage leaves it open. */
 export function openaiUsage(
   reply: JsonValue,
   reasoningOutside: boolean,
@@ -53,7 +47,6 @@ export function openaiUsage(
   return withImages(usageOfWholeReply(reported, counted), images);
 }
 
-/** Converts a `usage` object. */
 export function openaiUsageOfObject(
   usage: JsonValue | undefined,
   images: number,

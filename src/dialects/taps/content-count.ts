@@ -15,20 +15,15 @@ const tokensPerByte = { tokens: 2, bytes: 5 } as const;
  */
 const contentPerSealedByte = 0.5;
 
-/**
- * Bytes of content to which sealed data amounts. It stands for reasoning that is counted already if
- * any of it is readable.
- */
+/** Sealed data stands for reasoning that is counted already if any of it is readable. */
 export function sealedContent(bytes: number, reasoningBytes: number): number {
   return reasoningBytes > 0 ? 0 : bytes * contentPerSealedByte;
 }
 
-/** Converts bytes of content to tokens, rounded up. */
 export function contentTokens(bytes: number): number {
   return Math.ceil((bytes * tokensPerByte.tokens) / tokensPerByte.bytes);
 }
 
-/** Counts the content of one reply. */
 export interface ContentCount {
   /** Counts a reply, an event or an array of them, and returns whether it holds any content. */
   add(document: JsonValue): boolean;
@@ -39,11 +34,7 @@ export interface ContentCount {
   tokens(): number;
 }
 
-/**
- * Counts the replies of any dialect. Vendors send the same reasoning under several names at once
- * (`reasoning_content`, `reasoning`, the `text` of `reasoning_details`): only the longest is
- * counted.
- */
+/** Vendors send the same reasoning under several names at once: only the longest is counted. */
 export function contentCount(): ContentCount {
   let content = 0;
   let media = 0;

@@ -18,7 +18,6 @@ export interface DeltaPart {
   readonly end: number;
 }
 
-/** How the deltas of a stream differ from each other. */
 export interface DeltaParts {
   /** In any order. Exactly one of them is the content. */
   readonly parts: readonly DeltaPart[];
@@ -26,7 +25,6 @@ export interface DeltaParts {
   readonly reasoning: string;
 }
 
-/** A part and the constant text after it. */
 interface Variable {
   readonly kind: DeltaPart['kind'];
   readonly after: string;
@@ -44,10 +42,8 @@ const maxMisses = 16;
  */
 const unusual = /^data:|^[dat]{0,4}\\u00[367]|[^ -\xff]|\\(?!["\\/bfnrt]|u[\da-fA-F]{4})/;
 
-/** A template that is learnt from one event of a stream. */
 export class DeltaTemplate {
   readonly #find: (event: string, document: JsonObject) => DeltaParts | undefined;
-  /** The text before the first variable, and the variables in the order of the event. */
   #head = '';
   #variables: readonly Variable[] = [];
   #reasoning = '';
@@ -65,10 +61,7 @@ export class DeltaTemplate {
     this.#find = find;
   }
 
-  /**
-   * Learns from a delta, given as latin1 with its document, if it can be recognised. From then on
-   * only deltas of the same item and kind match.
-   */
+  /** `event` is latin1. From then on only deltas of the same item and kind match. */
   learn(event: string, document: JsonObject): void {
     if (this.#misses >= maxMisses || !event.endsWith('}\n\n')) return;
     this.#misses += 1;
@@ -159,10 +152,7 @@ export function partIn(event: string, kind: DeltaPart['kind'], expression: RegEx
  */
 const commonMembers = /(?:content|reasoning|arguments|text|thinking|partial_json)"\s*:\s*"(?!")/g;
 
-/**
- * Finds the only content of an event, given as latin1 with its document; undefined if it has none,
- * several, or content in a member of another name.
- */
+/** `event` is latin1. Undefined for none, several, or content in a member of another name. */
 export function onlyContent(
   event: string,
   document: JsonValue,

@@ -12,13 +12,9 @@ import type { Usage } from '../../money.ts';
 import { contentTokens } from './content-count.ts';
 import { brokenReply, byteBounds, type FailureReport, type StreamTap } from './tap.ts';
 
-/** The differences between the documents of the dialects. */
 export interface DocumentTapOptions {
-  /** The top-level member that holds the usage. */
   readonly usageMember: string;
-  /** Converts that member; `usage` is undefined if the document does not have it. */
   readonly readUsage: (usage: JsonValue | undefined, images: number) => Usage | undefined;
-  /** Reads an error inside a 2xx document. */
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
   /**
    * The document must have at least one element in `data`, each with Base64: image URLs are never

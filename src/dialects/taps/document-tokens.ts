@@ -20,7 +20,6 @@ export function documentTokens(bytes: Uint8Array): number {
   return tokensIn([...parseEvents(bytes)].map(({ data }) => parseCut(data ?? '') ?? null));
 }
 
-/** Counts the content of a parsed reply in tokens. */
 export function replyTokens(reply: JsonValue): number {
   return tokensIn([reply]);
 }
@@ -31,7 +30,6 @@ function tokensIn(documents: readonly JsonValue[]): number {
   return count.tokens();
 }
 
-/** Replies of the Responses API have a form of their own. */
 function isResponses(document: JsonValue): boolean {
   const type = member(document, 'type');
   const isEvent = typeof type === 'string' && type.startsWith('response.');

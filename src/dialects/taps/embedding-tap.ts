@@ -11,20 +11,16 @@ import type { JsonValue } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { byteBounds, type FailureReport, type StreamTap } from './tap.ts';
 
-/** The differences between the replies of the dialects. */
 export interface EmbeddingTapOptions {
-  /** The top-level member that holds the usage. */
   readonly usageMember: string;
   /** The top-level member that lists the vectors; undefined if the reply is a single one. */
   readonly vectorsMember: string | undefined;
   readonly readUsage: (usage: JsonValue | undefined) => Usage | undefined;
-  /** Reads an error inside a 2xx document. */
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
   /** The remark in the usage record for a complete reply with this number of vectors. */
   readonly remarkOn: (vectors: number) => FailureReason | undefined;
 }
 
-/** A tap for one reply. */
 export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
   const { usageMember, vectorsMember, readUsage, inBandFailure, remarkOn } = options;
   const watch = jsonWatch({

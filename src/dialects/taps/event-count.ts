@@ -10,7 +10,6 @@ import { type UsageFloor, usageFloor } from '../usage/stream-usage.ts';
 import { contentTokens, sealedContent } from './content-count.ts';
 import { charsPerAudioToken, imageTokens, labelBytes } from './reply-content.ts';
 
-/** The size of the content of a reply. */
 interface ContentSize {
   contentBytes: number;
   /** The part of `contentBytes` that is reasoning. */
@@ -20,17 +19,14 @@ interface ContentSize {
   mediaTokens: number;
 }
 
-/** What a translated stream has contained so far. */
 export interface EventCount extends ContentSize {
   readonly reader: ContentStreamReader;
   readonly floor: UsageFloor;
   lastUsage: Usage | undefined;
   isBlocked: boolean;
-  /** Nothing more comes from the upstream. */
   hasUpstreamEnded: boolean;
 }
 
-/** Starts at zero. The reader may hold content back. */
 export function eventCount(reader: ContentStreamReader): EventCount {
   return {
     reader,
@@ -45,7 +41,6 @@ export function eventCount(reader: ContentStreamReader): EventCount {
   };
 }
 
-/** Counts the content of one event. */
 export function countEvent(count: EventCount, event: ContentEvent): void {
   // A blocked prompt generates nothing, so usage that was not reported is zero.
   if (event.type === 'blocked') count.isBlocked = true;
@@ -73,7 +68,6 @@ export function recordUsage(count: EventCount, stated: ReplyUsage, isComplete: b
   floor.note(stated, countedTokens(count), isComplete);
 }
 
-/** The characters that the reader holds back. */
 export function heldChars({ reader }: EventCount): number {
   return reader.heldChars?.() ?? 0;
 }
@@ -83,37 +77,31 @@ export function contentSize(count: EventCount): number {
   return count.contentBytes + count.mediaTokens + heldChars(count);
 }
 
-/** The content in tokens. */
 export function countedTokens(count: EventCount): number {
   return tokensIn(count, heldChars(count));
 }
 
-/** The tokens of the content and of what is held back beside it. */
 function tokensIn(size: ContentSize, held: number): number {
   const { contentBytes, reasoningBytes, sealedBytes, mediaTokens } = size;
   const sealed = sealedContent(sealedBytes, reasoningBytes);
   return mediaTokens + contentTokens(contentBytes + held + sealed);
 }
 
-/** The usage so far. */
 export function usageSoFar(count: EventCount): Usage | undefined {
   return count.floor.soFar(countedTokens(count)) ?? (count.isBlocked ? noUsage : undefined);
 }
 
-/** Counts the content of a whole reply in tokens. */
 export function countTokensIn(events: readonly ContentEvent[]): number {
   const counter = contentCounter();
   for (const event of events) counter.add(event);
   return counter.tokens();
 }
 
-/** Counts the content of a reply, event by event. */
 export interface ContentCounter {
   add(event: ContentEvent): void;
   tokens(): number;
 }
 
-/** Starts at zero. */
 export function contentCounter(): ContentCounter {
   const size: ContentSize = { contentBytes: 0, reasoningBytes: 0, sealedBytes: 0, mediaTokens: 0 };
   return { add: (event) => addContent(size, event), tokens: () => tokensIn(size, 0) };

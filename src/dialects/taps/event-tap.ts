@@ -21,7 +21,6 @@ import {
 } from './tap.ts';
 import { type UnframedText, unframedText } from './unframed-text.ts';
 
-/** What a stream has contained so far. */
 export interface StreamRecord {
   readonly counted: Pick<ContentCount, 'tokens'>;
   readonly usage: Pick<StreamUsage, 'soFar'>;
@@ -53,13 +52,11 @@ export function streamRecord<Count, Reported>(
   };
 }
 
-/** Records that so many events have content. */
 export function recordContent(record: StreamRecord, events = 1): void {
   record.begun = true;
   record.contentEvents += events;
 }
 
-/** What a tap does with the events of its wire. */
 export interface EventHandler extends Pick<StreamTap, 'complete' | 'usage' | 'breakOff'> {
   readonly record: StreamRecord;
   /**
@@ -162,7 +159,6 @@ export function framedEvent(event: SseEvent, type: string): Uint8Array {
   return Buffer.from(`event: ${type}\n${dataLines(data)}\n`);
 }
 
-/** The data of an event as lines of a stream. */
 export function dataLines(data: string): string {
   return data
     .split('\n')
@@ -170,18 +166,13 @@ export function dataLines(data: string): string {
     .join('');
 }
 
-/** The candidates of one reply, of several, each of which ends by itself. */
 export interface CandidateFinishes {
-  /** Records an event of a candidate; `isLast` if the event ends it. */
   note(index: number, isLast: boolean): void;
   /** True if at least one candidate has ended and none is unfinished. */
   allFinished(): boolean;
 }
 
-/**
- * Starts without candidates. Events after a candidate's end, such as filter results or usage, do
- * not reopen it.
- */
+/** Events after a candidate's end, such as filter results or usage, do not reopen it. */
 export function candidateFinishes(): CandidateFinishes {
   const open = new Set<number>();
   const ended = new Set<number>();

@@ -19,11 +19,9 @@ export const imageTokens = 1_290;
 /** Base64 characters of one audio token: a twentieth of a second of 16-bit samples at 24 kHz. */
 export const charsPerAudioToken = 3_200;
 
-/** Receives the content that is found. */
 export interface ContentSink {
   /** Bytes of content; `reasoning` is the member that holds it if it is reasoning, else ''. */
   addBytes(bytes: number, reasoning: string): void;
-  /** Tokens of images and audio. */
   addTokens(tokens: number): void;
   /** Bytes that only their provider can read, in the member of this name. */
   addSealed(bytes: number, name: string): void;
@@ -40,7 +38,6 @@ const framing: ReadonlySet<string> = new Set([
   ...['annotations', 'citations', 'citation', 'citationMetadata', 'groundingMetadata'],
   ...['content_filter_results', 'videoMetadata', 'mediaResolution', 'logprobsResult'],
 ]);
-/** Data that only its provider can read. */
 const sealed = /signature|encrypted/i;
 const sealedType = /encrypted|redacted/;
 /** Members beside the content of a reply or choice that no model wrote. */
@@ -57,7 +54,6 @@ const labels: ReadonlySet<string> = new Set(['name', 'jsonPath']);
 /** The longest name of a function that providers accept. */
 const maxLabelBytes = 64;
 
-/** Adds the content of a reply, an event, or an array of events. */
 export function addReplyContent(document: JsonValue, sink: ContentSink): void {
   for (const reply of Array.isArray(document) ? items(document) : [document]) {
     addBeside(reply, sink);
@@ -81,10 +77,7 @@ export function addReplyContent(document: JsonValue, sink: ContentSink): void {
   }
 }
 
-/**
- * Adds the members of unknown names beside the content. Short strings are ids and labels, which
- * servers repeat in each event.
- */
+/** Short strings are ids and labels, which servers repeat in each event. */
 function addBeside(holder: JsonValue | undefined, sink: ContentSink): void {
   if (!isJsonObject(holder)) return;
   let bytes = 0;
@@ -96,7 +89,6 @@ function addBeside(holder: JsonValue | undefined, sink: ContentSink): void {
   if (bytes > 0) sink.addUnknown(bytes);
 }
 
-/** Walks with a list, as `addValue` does. */
 function labelsIn(start: JsonValue): number {
   let bytes = 0;
   const pending: JsonValue[] = [start];
@@ -116,16 +108,12 @@ export function labelBytes(text: string): number {
   return Math.max(0, utf8Bytes(text) - maxLabelBytes);
 }
 
-/** The tokens of an image or of audio in Base64. */
 function mediaTokens(mimeType: string, data: string): number {
   if (data === '') return 0;
   return mimeType.startsWith('audio/') ? Math.ceil(data.length / charsPerAudioToken) : imageTokens;
 }
 
-/**
- * Adds a message, a part or an item. The name of a member decides whether its text counts as
- * reasoning or as visible text.
- */
+/** The name of a member decides whether its text counts as reasoning or as visible text. */
 export function addMessage(message: JsonValue | undefined, sink: ContentSink): void {
   if (!isJsonObject(message)) {
     if (message !== undefined) addValue(message, '', sink);
@@ -223,7 +211,6 @@ function utf8Bytes(text: string): number {
   return bytes - (text.match(/\p{Surrogate}/gu)?.length ?? 0);
 }
 
-/** Members that describe an element without being content. */
 const elementLabels: ReadonlySet<string> = new Set([
   'type',
   'role',

@@ -18,7 +18,6 @@ export interface FailureReport {
   readonly message: string | undefined;
   /** The upstream's error code, such as `insufficient_quota` or `API_KEY_INVALID`. */
   readonly code: string | undefined;
-  /** The request member that the upstream rejected. */
   readonly param: string | undefined;
   /** From a header, from Google's `RetryInfo` or from the words of the message. */
   readonly retryAfterMs: number | undefined;
@@ -32,12 +31,8 @@ export interface FailureReport {
    * `content_filter`, or the upstream's code if it speaks that API.
    */
   readonly clientCode?: string | undefined;
-  /** A more specific reason than the status. */
   readonly reason?: FailureReason;
-  /**
-   * The upstream generated and billed a reply that the caller cannot use, so the call is not
-   * retried.
-   */
+  /** The upstream billed a reply that the caller cannot use, so the call is not retried. */
   readonly isBilled?: boolean;
 }
 
@@ -54,20 +49,17 @@ export function brokenReply(reason: FailureReason): FailureReport {
   };
 }
 
-/** Reports a reply that was generated and billed but is unusable. */
 export function billedReply(reason: FailureReason): FailureReport {
   return { ...brokenReply(reason), isBilled: true };
 }
 
 /** The parts of a reply to which later requests may refer by their ids. */
 export interface ReferableReply {
-  /** The id of the whole reply; undefined if it has none. */
   readonly replyId: string | undefined;
   /** The complete output items, in their order. */
   readonly items: readonly ReferableItem[];
 }
 
-/** An output item of a reply. */
 export interface ReferableItem {
   readonly id: string;
   /**
@@ -140,15 +132,12 @@ const maxNoiseBytes = 16 * 1024 * 1024;
 /** Maximum size of a reply that is relayed in pieces: sixteen events of the maximum size. */
 const maxReplyBytes = 16 * maxEventBytes;
 
-/**
- * Limits the size of such a reply, because an upstream could send bytes without content forever.
- */
+/** An upstream could send bytes without content forever. */
 export interface ByteBounds {
   /** @throws UpstreamError `reply_too_large` above either limit */
   add(bytes: number, hasContent: boolean): void;
 }
 
-/** Starts at zero. */
 export function byteBounds(): ByteBounds {
   let all = 0;
   let noise = 0;

@@ -34,7 +34,6 @@ import {
 } from './tap.ts';
 import { type UnframedText, unframedText } from './unframed-text.ts';
 
-/** The upstream's and the caller's side of a translated stream. */
 export interface TranslateTapOptions {
   readonly upstream: Pick<Dialect, 'readFailure' | 'inBandFailure' | 'streams'>;
   readonly reader: ContentStreamReader;
@@ -49,7 +48,6 @@ export interface TranslateTapOptions {
  */
 const maxSilentBytes = 2 * maxEventBytes;
 
-/** The state of the tap of one reply. */
 interface TapState extends TranslateTapOptions {
   readonly count: EventCount;
   readonly frames: FrameReader;
@@ -68,7 +66,6 @@ interface TapState extends TranslateTapOptions {
   undecidedBytes: number;
 }
 
-/** Creates the tap of one reply. */
 export function translateTap(options: TranslateTapOptions): StreamTap {
   const tap = newState(options);
   const { count, writer } = tap;

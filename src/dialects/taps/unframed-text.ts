@@ -12,7 +12,6 @@ import { asBuffer } from '../../bytes/decode.ts';
  */
 const maxNonDocumentBytes = 65_536;
 
-/** The unframed text of one stream. */
 export interface UnframedText {
   add(text: string): void;
   byteLength(): number;
@@ -20,7 +19,6 @@ export interface UnframedText {
   take(): string;
 }
 
-/** Starts without any text. */
 export function unframedText(): UnframedText {
   // Created on first use: most streams have no such text.
   let held: ChunkBuffer | undefined;

@@ -8,9 +8,7 @@ import {
 import { parseEvents } from '../../bytes/sse.ts';
 import type { Framing } from '../../call.ts';
 
-/** The members to watch in the documents of a reply, and a callback. */
 export interface DocumentWatch {
-  /** The members to look at in each document. */
   readonly root: ExtractionRule;
   /** Called after each event's document; not called for a reply that is a single document. */
   readonly eventEnds: () => void;
@@ -28,10 +26,7 @@ export function whenStringBegins(onBegin: () => void): StringSink {
   };
 }
 
-/**
- * Returns a function that takes the reply's bytes in pieces; for an event stream each piece must
- * consist of whole events.
- */
+/** For an event stream, each piece must consist of whole events. */
 export function watchDocuments(
   framing: Framing,
   { root, eventEnds }: DocumentWatch,

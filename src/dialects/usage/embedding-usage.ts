@@ -4,12 +4,10 @@ import { noUsage, type Usage } from '../../money.ts';
 import { countsIn } from './usage-counts.ts';
 import { geminiRows, openaiRows, type UsageRows } from './usage-table.ts';
 
-/** The usage of a `usage` object of OpenAI's API; undefined if it states none. */
 export function openaiEmbeddingUsage(usage: JsonValue | undefined): Usage | undefined {
   return usageBy(openaiRows, usage);
 }
 
-/** The usage of a `usageMetadata` object of Google's API; undefined if it states none. */
 export function geminiEmbeddingUsage(usage: JsonValue | undefined): Usage | undefined {
   return usageBy(geminiRows, usage);
 }

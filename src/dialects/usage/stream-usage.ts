@@ -15,12 +15,10 @@ import { countsIn, mergedCounts, type UsageCounts } from './usage-counts.ts';
 import { gapIn, hasTotals, replyUsageOf, withImpliedOutput } from './usage-reading.ts';
 import { geminiRows, openaiRows, type UsageRows } from './usage-table.ts';
 
-/** Reads the usage objects of a dialect. */
 export interface UsageReader {
   readonly rows: UsageRows;
   /** Adapts the counts of one object to those already known. */
   withImplied(known: UsageCounts | undefined, counts: UsageCounts): UsageCounts;
-  /** Returns which counts one object leaves open. */
   gap(counts: UsageCounts): UsageGap;
   /** Converts the counts so far, of which `last` were stated last; undefined if none is usable. */
   read(counts: UsageCounts, last: UsageCounts): ReplyUsage | undefined;
@@ -34,7 +32,6 @@ const readerOf = (rows: UsageRows, excessIsReasoning = false): UsageReader => ({
     hasTotals(counts) ? replyUsageOf(counts, last, excessIsReasoning) : undefined,
 });
 
-/** Reads usage objects of Google's API. */
 export const geminiUsageReader: UsageReader = readerOf(geminiRows);
 const openaiReader = readerOf(openaiRows);
 const excessReader = readerOf(openaiRows, true);
@@ -44,18 +41,13 @@ export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
   return reasoningOutside ? excessReader : openaiReader;
 }
 
-/** The usage of one stream. */
 export interface StreamUsage {
   /** Adds a usage object; `counted` is the content so far, in tokens. */
   add(usage: JsonValue | undefined, counted: number, hasFinished: boolean): void;
-  /**
-   * Returns the final usage, or a lower bound of it while it is not final; undefined if no usage
-   * was reported.
-   */
+  /** A lower bound while it is not final; undefined if no usage was reported. */
   soFar(counted: number): Usage | undefined;
 }
 
-/** Starts without any usage. */
 export function streamUsage(reader: UsageReader): StreamUsage {
   const merge = usageMerger(reader);
   const floor = usageFloor();
@@ -68,13 +60,9 @@ export function streamUsage(reader: UsageReader): StreamUsage {
   };
 }
 
-/**
- * Merges the usage objects of a stream. Returns the merged usage, or undefined for an object that
- * adds nothing, such as zeros after real counts, or that makes no valid usage.
- */
+/** Undefined for an object that adds nothing, such as zeros after real counts, or is invalid. */
 export type UsageMerger = (usage: JsonValue | undefined) => ReplyUsage | undefined;
 
-/** Creates the merger of one stream. */
 export function usageMerger(reader: UsageReader): UsageMerger {
   let merged: UsageCounts | undefined;
   return (usage) => {
@@ -91,20 +79,14 @@ export function usageMerger(reader: UsageReader): UsageMerger {
   };
 }
 
-/**
- * A lower bound of a stream's usage, which grows with the content counted since the last report.
- */
+/** It grows with the content counted since the last report. */
 export interface UsageFloor {
   /** Records the merged usage so far; `counted` is the content up to here, in tokens. */
   note(usage: ReplyUsage, counted: number, hasFinished: boolean): void;
-  /**
-   * Returns the final usage, or a lower bound of it while it is not final; undefined if no usage
-   * was reported.
-   */
+  /** A lower bound while it is not final; undefined if no usage was reported. */
   soFar(counted: number): Usage | undefined;
 }
 
-/** Starts without any usage. */
 export function usageFloor(): UsageFloor {
   let usage: Usage | undefined;
   /** The tokens counted when the reported output last grew. */

@@ -17,7 +17,6 @@ import type { CountName, Place, UsageRow, UsageRows } from './usage-table.ts';
 
 /** The counts that a usage object states, each once however many members state it. */
 export interface UsageCounts extends Readonly<Partial<Record<CountName, number | undefined>>> {
-  /** Where the parts lie. */
   readonly places: Readonly<Partial<Record<CountName, Place>>>;
   readonly remarks?: UsageRemarks;
   /** Anthropic's counts of each time that it ran a model. */
@@ -26,7 +25,6 @@ export interface UsageCounts extends Readonly<Partial<Record<CountName, number |
 
 type Writable = { -readonly [Name in keyof UsageCounts]: UsageCounts[Name] };
 
-/** The state of reading one object. */
 interface Reading {
   readonly counts: Writable;
   places: Partial<Record<CountName, Place>>;
@@ -43,10 +41,8 @@ interface Reading {
 export const maxCount: number = 2 ** 40;
 
 const noPlaces: UsageCounts['places'] = {};
-/** A usage object that states nothing. */
 export const noCounts: UsageCounts = { places: noPlaces };
 
-/** The counts of a usage object; undefined if it is no object. */
 export function countsIn(usage: JsonValue | undefined, rows: UsageRows): UsageCounts | undefined {
   if (!isJsonObject(usage)) return undefined;
   const counts: Writable = { places: noPlaces };
@@ -67,7 +63,6 @@ export function countsIn(usage: JsonValue | undefined, rows: UsageRows): UsageCo
   return counts;
 }
 
-/** Whether the prompt or the writes of one object are not the sum of their parts. */
 function contradictsParts(counts: UsageCounts): boolean {
   const { input = 0, uncached = 0, cached = 0, written = 0, written5m = 0, written1h = 0 } = counts;
   const writes = written5m + written1h;

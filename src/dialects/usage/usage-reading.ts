@@ -25,16 +25,12 @@ export function hasTotals(counts: UsageCounts): boolean {
   return (input ?? output ?? total ?? uncached ?? toolPrompt ?? reasoning) !== undefined;
 }
 
-/** The part of the usage that an object doesn't state. */
 export function gapIn(counts: UsageCounts): UsageGap {
   if (counts.output !== undefined) return undefined;
   return statedInput(counts) !== undefined || totalOf(counts) === 0 ? 'output' : 'split';
 }
 
-/**
- * Adds the output that an object implies: its total minus the input, which may be known from an
- * earlier one.
- */
+/** The output is the total minus the input, which may be known from an earlier object. */
 export function withImpliedOutput(
   known: UsageCounts | undefined,
   counts: UsageCounts,
@@ -181,7 +177,6 @@ function partsFor(counts: UsageCounts, tokens: number, usual: Parts): Parts | un
   return undefined;
 }
 
-/** Whether these parts have room inside the input and the output. */
 function fits(counts: UsageCounts, parts: Parts): boolean {
   return (
     sumOf(counts, parts & inputParts) <= (statedInput(counts) ?? 0) &&

@@ -36,12 +36,10 @@ export type Place = 'inside' | 'beside' | 'inside_if_room';
 
 /** What is known about a member of a usage object. A row without any of these is not a count. */
 export interface UsageRow {
-  /** It is a number that counts this. */
   readonly count?: CountName;
   readonly place?: Place;
   /** It is an amount of money: so many of the tenth powers of the currency unit. */
   readonly cost?: { readonly exponent: number; readonly ifOwnKey?: true };
-  /** It is an object with these members. */
   readonly members?: UsageRows;
   /** It is a list of Google's counts by modality. */
   readonly modalities?: Readonly<Record<string, CountName>>;
@@ -49,7 +47,6 @@ export interface UsageRow {
   readonly isIterations?: true;
 }
 
-/** The rows by the names of their members. */
 export type UsageRows = ReadonlyMap<string, UsageRow>;
 
 const rowsOf = (rows: Readonly<Record<string, UsageRow>>): UsageRows =>

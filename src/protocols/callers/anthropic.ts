@@ -92,7 +92,6 @@ export const anthropicVersionHeader = 'anthropic-version';
 
 const overloadedStatus = 529;
 
-/** The clients that send `anthropic-version`. */
 export const anthropicCaller: Caller = {
   name: 'anthropic',
   errors: { body: (error, requestId) => Buffer.from(anthropicErrorText(error, requestId)) },

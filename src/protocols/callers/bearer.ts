@@ -2,7 +2,6 @@
 import type { GatewayRequest } from '../../http.ts';
 import { headerOnce } from './key-header.ts';
 
-/** The header of bearer keys. */
 export const bearerHeader = 'authorization';
 
 const bearer = 'Bearer ';

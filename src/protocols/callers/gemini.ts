@@ -46,7 +46,6 @@ function geminiModel(model: Model): JsonObject {
   };
 }
 
-/** The methods of each API that Google's clients call. */
 const methods: { readonly [Name in ProtocolName]?: readonly string[] } = {
   native: ['generateContent', 'streamGenerateContent', 'countTokens'],
   embeddings: ['embedContent', 'batchEmbedContents', 'countTokens'],
@@ -85,7 +84,6 @@ function tokenOf(model: Model): string {
 
 const googleHeader = 'x-goog-api-key';
 
-/** The clients that call paths below `/v1beta`. */
 export const geminiCaller: Caller = {
   name: 'gemini',
   errors: { body: (error) => Buffer.from(geminiErrorText(error)) },

@@ -7,7 +7,6 @@ import type { Caller } from '../protocol.ts';
 import { bearerHeader, bearerSecret } from './bearer.ts';
 import { openaiRateHeaders } from './rate-headers.ts';
 
-/** The clients of OpenAI's paths, such as `/v1/chat/completions` and `/v1/responses`. */
 export const openaiCaller: Caller = {
   name: 'openai',
   errors: { body: (error) => Buffer.from(openaiErrorText(error)) },

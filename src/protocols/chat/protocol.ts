@@ -17,7 +17,6 @@ import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readChat } from './read.ts';
 
-/** The rules for chat calls to upstreams of the OpenAI dialect. */
 const chatRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
     ...modelEdit(call, upstreamModel),
@@ -70,7 +69,6 @@ function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
   return [inside ?? { name: 'stream_options', value: '{"include_usage":true}' }];
 }
 
-/** The row of `table.ts`. */
 export const chat: Protocol = {
   name: 'chat',
   caller: openaiCaller,

@@ -36,11 +36,7 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   prompt_cache_key: z.unknown().optional(),
 });
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member
- */
+/** @throws GatewayError `invalid_request` that names the member */
 export function readChat(tape: Tape): Call {
   const { read, tools, prediction } = membersIn(tape);
   const fields = checkedFields(chatFields, read);
@@ -83,7 +79,6 @@ export function readChat(tape: Tape): Call {
   };
 }
 
-/** The members that are read or measured, found in one pass. */
 interface ChatMembers {
   readonly read: { readonly [Name in keyof ChatFields]-?: unknown };
   readonly tools: Value;

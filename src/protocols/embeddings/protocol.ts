@@ -16,7 +16,6 @@ import type { Protocol, RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
 import { readEmbeddings } from './read.ts';
 
-/** The rules for embeddings calls to upstreams of the OpenAI dialect. */
 const embeddingsRelay: RelayRules = {
   edits: (call, upstreamModel, { capabilities }) => {
     checkTokens(call, capabilities);
@@ -68,7 +67,6 @@ function checkTokens({ demand }: Call, capabilities: Channel['capabilities']): v
   );
 }
 
-/** The row of `table.ts`. */
 export const embeddings: Protocol = {
   name: 'embeddings',
   caller: openaiCaller,

@@ -42,7 +42,6 @@ function readList(tape: Tape, list: Value): readonly InputSize[] {
   return ids === 0 ? inputs : [tokenInput(ids)];
 }
 
-/** The number of token ids in a list, the input at `index`. */
 function countIds(tape: Tape, list: Value, index: number): number {
   let count = 0;
   const end = tape.after(list);

@@ -47,7 +47,6 @@ export function readEmbeddings(tape: Tape): Call {
   return embeddingCall(tape, modelId, prompt, guardedUses(tape, prompt.media));
 }
 
-/** Checks the members other than the input; returns the model. */
 function readSettings(tape: Tape): string {
   const { model, dimensions, encoding_format } = checkedFields(embeddingFields, {
     model: fieldOf(tape, 'model'),

@@ -15,7 +15,6 @@ import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readImages } from './read.ts';
 
-/** The rules for image calls to upstreams of the OpenAI dialect. */
 const imagesRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
     ...(namesModel(call) ? modelEdit(call, upstreamModel) : addedModel(upstreamModel)),
@@ -32,7 +31,6 @@ const imagesRelay: RelayRules = {
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
 };
 
-/** Whether the body has a model, or the gateway's default applies. */
 function namesModel({ tape }: Call): boolean {
   return tape.present(root, 'model') !== none;
 }
@@ -49,10 +47,7 @@ function invalidReplyReason(reply: JsonValue): FailureReason | undefined {
   return isBase64 ? undefined : 'upstream_image_not_base64';
 }
 
-/**
- * Requests Base64 from servers that need to be told, and removes the member for servers that refuse
- * it.
- */
+/** Some servers need to be told to send Base64; others refuse the member. */
 function formatEdits({ tape }: Call, { capabilities }: Channel): readonly MemberEdit[] {
   if (capabilities?.imageBase64 === 'response_format') {
     return [{ name: 'response_format', value: '"b64_json"' }];
@@ -61,7 +56,6 @@ function formatEdits({ tape }: Call, { capabilities }: Channel): readonly Member
   return isRequested ? [{ name: 'response_format', value: undefined }] : [];
 }
 
-/** The row of `table.ts`. */
 export const images: Protocol = {
   name: 'images',
   caller: openaiCaller,

@@ -21,10 +21,7 @@ interface ImageFields {
   readonly stream?: false | null | undefined;
 }
 
-/**
- * `n`, `size` and `quality` are checked only for their type; their limits depend on the model and
- * its price.
- */
+/** `n`, `size` and `quality` are checked only for type: limits depend on model and price. */
 const imageFields: z.ZodType<ImageFields> = z.object({
   model: modelField,
   prompt: z.string('must be a string').min(1, 'must describe the image, not be empty'),

@@ -28,7 +28,6 @@ import { sessionHeader } from '../session-header.ts';
 import { readMessages } from './read.ts';
 
 const betaHeader = 'anthropic-beta';
-/** The version that applies if a client sends none. */
 const defaultVersion = '2023-06-01';
 const versionForm = /^\d{4}-\d{2}-\d{2}$/;
 const betaForm = /^[A-Za-z0-9._-]{1,64}$/;
@@ -76,7 +75,6 @@ function exceeds(flag: string, { contextTokens, maxOutputTokens }: ModelLimits):
   return stated !== undefined && granted > stated;
 }
 
-/** The flags in the channel's own headers; undefined if it has no such header. */
 function ownBetas({ headers = {} }: Channel): readonly string[] | undefined {
   const own = Object.entries(headers).find(([name]) => name.toLowerCase() === betaHeader);
   return own === undefined ? undefined : flagsIn(own[1]);
@@ -114,7 +112,6 @@ function flagsIn(list: string): readonly string[] {
     .filter((flag) => flag !== '');
 }
 
-/** The members in which each type of block has its signature. */
 const signatureNames: ReadonlyMap<string, string> = new Map([
   ['thinking', 'signature'],
   ['redacted_thinking', 'data'],
@@ -140,7 +137,6 @@ export function foreignThinking({ tape }: Call): RelayCuts | undefined {
   return changed.length === 0 ? undefined : { spans: inOrder, changed };
 }
 
-/** The blocks of one message that are cut. */
 interface ForeignBlocks {
   readonly cuts: readonly Span[];
   readonly indices: readonly number[];
@@ -166,7 +162,6 @@ function hasEnvelope(tape: Tape, block: Value): boolean {
   return signature !== none && isEnvelopeAt(tape, signature);
 }
 
-/** The rules for Messages calls to Anthropic upstreams. */
 const messagesRelay: RelayRules = {
   edits: (call, upstreamModel) => modelEdit(call, upstreamModel),
   cuts: foreignThinking,
@@ -194,7 +189,6 @@ function isReply(reply: JsonValue, { operation }: Pick<Call, 'operation'>): bool
   return Array.isArray(member(reply, 'content'));
 }
 
-/** The row of `table.ts`. */
 export const messages: Protocol = {
   name: 'messages',
   caller: anthropicCaller,

@@ -29,11 +29,7 @@ const messagesFields: z.ZodType<MessagesFields> = z.object({
   max_tokens: z.int(boundMessage).nonnegative(boundMessage).nullish(),
 });
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member
- */
+/** @throws GatewayError `invalid_request` that names the member */
 export function readMessages(tape: Tape, { operation }: CallTarget): Call {
   const fields = checkedFields(messagesFields, {
     model: fieldOf(tape, 'model'),

@@ -40,7 +40,6 @@ const embedContentRelay: RelayRules = {
   invalidReplyReason: (reply) => reasonUnless(isJsonObject(member(reply, 'embedding') ?? null)),
 };
 
-/** The rules for `:batchEmbedContents`. */
 const batchEmbedContentsRelay: RelayRules = {
   readUsage,
   tap: (call) =>
@@ -70,7 +69,6 @@ function modelEdits({ tape }: Call, upstreamModel: string): readonly MemberEdit[
   return name === undefined ? [] : [{ name: 'model', value: renamed(name, upstreamModel) }];
 }
 
-/** The model's name as the caller wrote it, with or without `models/`. */
 function renamed(name: JsonValue, upstreamModel: string): string {
   const hasPrefix = typeof name === 'string' && name.startsWith('models/');
   return quoted(hasPrefix ? resourceName(upstreamModel) : upstreamModel);
@@ -115,7 +113,6 @@ const shared: Omit<Protocol, 'methods' | 'read' | 'relay' | 'codecs'> = {
 
 const embeddingServers = () => import('../../dialects/gemini/embedding-server.ts');
 
-/** The row of `:embedContent`. */
 export const embedContent: Protocol = {
   ...shared,
   methods: { embedContent: { operation: operations.embed, framing: () => 'json' } },
@@ -124,7 +121,6 @@ export const embedContent: Protocol = {
   codecs: async () => ({ embeddings: (await embeddingServers()).geminiEmbeddingServer }),
 };
 
-/** The row of `:batchEmbedContents`. */
 export const batchEmbedContents: Protocol = {
   ...shared,
   methods: { batchEmbedContents: { operation: operations.embed, framing: () => 'json' } },

@@ -56,7 +56,6 @@ const requestFields: z.ZodType<RequestFields> = z.object({
   output_dimensionality: positiveField,
 });
 
-/** Checks and measures one request, whose members have paths that begin with `at`. */
 function readOne(tape: Tape, object: Value, modelId: string, at: string): InputSize {
   refuseOtherModel(fieldOf(tape, 'model', object), modelId, `${at}model`);
   refuseTwoSpellings(tape, { object, at });

@@ -20,7 +20,6 @@ import { inEverySpelling, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readNative } from './read.ts';
 
-/** The rules for native calls to Gemini upstreams. */
 const nativeRelay: RelayRules = {
   edits: (call, upstreamModel) => [
     ...(call.modelId === upstreamModel ? [] : modelEdits(call, resourceName(upstreamModel))),
@@ -71,7 +70,6 @@ const signatureNames = ['thoughtSignature', 'thought_signature'].map(inEverySpel
 const prefixes = envelopePrefixes.map(inEverySpelling).join('|');
 const envelope = new RegExp(`("(?:${signatureNames})"\\s*:\\s*)"(?:${prefixes})[^"]*"`, 'g');
 
-/** The row of `table.ts`. */
 export const native: Protocol = {
   name: 'native',
   caller: geminiCaller,

@@ -39,11 +39,7 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
   generation_config: generationConfig.nullish(),
 });
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member
- */
+/** @throws GatewayError `invalid_request` that names the member */
 export function readNative(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
   refuseMessages(tape);
@@ -128,9 +124,7 @@ function refuseMessages(tape: Tape): void {
   );
 }
 
-/**
- * The size of the prompt. A token count may wrap its request, which then has a model member too.
- */
+/** A token count may wrap its request, which then has a model member too. */
 function promptSize(tape: Tape, isCount: boolean, modelId: string): PromptSize {
   const wrapped = isCount ? tape.get(root, 'generateContentRequest') : none;
   if (wrapped !== none) {

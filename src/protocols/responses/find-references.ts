@@ -8,7 +8,6 @@ import { isEnvelope } from '../../canonical/envelope.ts';
 import { filledText } from '../../dialects/openai/responses/item-kinds.ts';
 import type { MeasuredItem } from '../../dialects/openai/responses/prompt-size.ts';
 
-/** The reference to the reply that a request continues. */
 export function previousReference(tape: Tape): Reference | undefined {
   const previous = tape.present(root, 'previous_response_id');
   return previous === none ? undefined : previousReply(idText(tape, previous));
@@ -72,7 +71,6 @@ function isMadeHere(tape: Tape, sealed: Value): boolean {
   );
 }
 
-/** Ids of translated replies and their items. */
 const ownId = /^[a-z]+_tg_/;
 
 /** Whether the gateway made an id, for a translated reply or an item of it. */
@@ -82,7 +80,6 @@ export function isOwnId(id: string | undefined): boolean {
 
 const maxIdBytes = 1_024;
 
-/** The text of an id; undefined for a value that can't be one. */
 function idText(tape: Tape, value: Value): string | undefined {
   if (!tape.isString(value) || tape.end(value) - tape.start(value) > maxIdBytes) return undefined;
   return tape.text(value);

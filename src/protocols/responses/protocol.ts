@@ -19,7 +19,6 @@ import { sessionHeader } from '../session-header.ts';
 import { isOwnId } from './find-references.ts';
 import { readResponses } from './read.ts';
 
-/** The rules for Responses calls to upstreams of the OpenAI dialect that serve this API. */
 const responsesRelay: RelayRules = {
   paths: {
     content: () => '/responses',
@@ -60,10 +59,7 @@ function referableReply(reply: JsonValue): ReferableReply | undefined {
   return { replyId, items: ids.filter((id) => typeof id === 'string').map((id) => ({ id })) };
 }
 
-/**
- * A reply that is still running is not one: only background calls have such replies, and the
- * gateway serves none.
- */
+/** A running reply is not one: only background calls, which are not served, have these. */
 function isReply(reply: JsonValue, { operation }: Pick<Call, 'operation'>): boolean {
   if (operation === operations.count_tokens) {
     return typeof member(reply, 'input_tokens') === 'number';
@@ -79,7 +75,6 @@ function isRunning(reply: JsonValue): boolean {
   return status === 'queued' || status === 'in_progress';
 }
 
-/** The row of `table.ts`. */
 export const responses: Protocol = {
   name: 'responses',
   caller: openaiCaller,

@@ -50,11 +50,7 @@ const responsesFields: z.ZodType<ResponsesFields> = z.object({
 /** A compaction has no member for a bound; it is far shorter than what it replaces. */
 const compactedTokens = 16_384;
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member
- */
+/** @throws GatewayError `invalid_request` that names the member */
 export function readResponses(tape: Tape, { operation }: CallTarget): Call {
   const { read, input } = membersIn(tape);
   const fields = checkedFields(responsesFields, read);
@@ -116,7 +112,6 @@ function checkBounds(tape: Tape, fields: ResponsesFields): void {
   });
 }
 
-/** The members that are read or measured, found in one pass. */
 interface ResponsesMembers {
   readonly read: { readonly [Name in keyof ResponsesFields]-?: unknown };
   readonly input: Value;
@@ -238,7 +233,6 @@ function unchangeable(param: string): GatewayError {
   );
 }
 
-/** Checks a member that may be missing or null. */
 function checkKind(tape: Tape, name: string, kind: 'array' | 'string', message: string): void {
   const value = tape.present(root, name);
   if (value !== none && tape.kind(value) !== kind) throw invalid(message, name);

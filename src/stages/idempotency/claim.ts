@@ -12,7 +12,6 @@ import type { CollectedReply, ReplyCopy } from './copy.ts';
 import type { CallInFlight } from './in-flight.ts';
 import type { Repeatable } from './key.ts';
 
-/** The claim as the stages of a call see it. */
 export interface Claim {
   /**
    * Records the reply of a call that continues if its caller disconnects; undefined for a call that
@@ -28,22 +27,17 @@ export interface Claim {
   endTogetherWith(settlement: Settlement): Settlement;
 }
 
-/** The claim of a call that is not repeatable, which does nothing. */
 export const noClaim: Claim = {
   copy: undefined,
   abandonOnFailure: (step) => step(),
   endTogetherWith: (settlement) => settlement,
 };
 
-/** Dependencies of a granted claim. */
 export interface ClaimDeps {
   readonly repeatable: Repeatable;
   readonly claimId: string;
   readonly received: Received;
-  /**
-   * Port calls with a longer deadline, because storing a reply in a host's object storage may be
-   * slow. No caller waits for it.
-   */
+  /** A longer deadline: storing a reply in object storage may be slow. No caller waits for it. */
   readonly resultPorts: PortCalls;
   readonly callInFlight: CallInFlight;
   readonly copy: CollectedReply;
@@ -76,7 +70,6 @@ export function claimOf(deps: ClaimDeps): Claim {
   };
 }
 
-/** What the end of a call says about its claim. */
 type ClaimEnd = Pick<CallEnd, 'ending' | 'status'>;
 
 async function endClaim(deps: ClaimDeps, { ending, status }: ClaimEnd): Promise<void> {
@@ -162,10 +155,7 @@ async function keepResult(
   }
 }
 
-/**
- * The name under which the reply of this run is kept. It contains the claim's id, because the same
- * key may be used again later and must not find an old reply.
- */
+/** Contains the claim's id: the same key may be used again and must not find an old reply. */
 export function resultName({ name }: Pick<Repeatable, 'name'>, claimId: string): string {
   return `${name}.${claimId}`;
 }

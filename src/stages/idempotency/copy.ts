@@ -9,15 +9,11 @@ export const maxCopiedBytes: number = 64 * 1024 * 1024;
 /** A larger reply is not kept, so that the copies of one key leave room for those of others. */
 const maxReplyBytes = maxCopiedBytes / 4;
 
-/** Receives the reply from the relay. */
 export interface ReplyCopy {
-  /** Sets the headers that belong to the reply. */
   begin(headers: HeaderMap): void;
-  /** Adds the next chunk, as it is sent to the caller. */
   add(bytes: Uint8Array): void;
 }
 
-/** The copy, as its creator sees it. */
 export interface CollectedReply extends ReplyCopy {
   /** The whole reply; undefined if it did not fit into the bound. */
   result(): StoredResult | undefined;

@@ -20,13 +20,8 @@ import { type CallInFlight, type CallsInFlight, callsInFlight } from './in-fligh
 import { type Repeatable, repeatableOf } from './key.ts';
 import { type FinalOutcome, replayOutcome } from './repeat.ts';
 
-/**
- * Either the call may run, under a claim if it is repeatable; or it has run before, and this is the
- * response.
- */
 export type ClaimOrRepeat = { readonly claim: Claim } | { readonly repeat: GatewayResponse };
 
-/** Gives the repeatable calls of one gateway permission to run, or their replies. */
 export interface Idempotency {
   /**
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
@@ -35,7 +30,6 @@ export interface Idempotency {
   claimOrRepeat(admitted: Admitted): Promise<ClaimOrRepeat>;
 }
 
-/** A repeatable call that wants to run. */
 interface ClaimRequest {
   readonly admitted: Admitted;
   readonly repeatable: Repeatable;
@@ -45,17 +39,13 @@ interface ClaimRequest {
 
 /** How long a claim may last beyond the call's total time. */
 const leaseMarginMs = 60_000;
-/**
- * The pauses between two polls of a call that runs in another process: they double up to the
- * longest.
- */
+/** The pauses between two polls of another process's call double up to the longest. */
 const firstPollMs = 250;
 const maxPollMs = 5_000;
 /** Object storage is slower than a store of small records. */
 const resultTimeoutMs = 10_000;
 const unclaimed: ClaimOrRepeat = { claim: noClaim };
 
-/** What the repeatable calls of a gateway share. */
 interface IdempotencyDeps {
   readonly inFlight: CallsInFlight;
   readonly copies: FairShares;
@@ -63,7 +53,6 @@ interface IdempotencyDeps {
   readonly times: PortTimer;
 }
 
-/** Makes the idempotency of a gateway. */
 export function idempotency(emit: EventListener, times: PortTimer): Idempotency {
   const deps: IdempotencyDeps = {
     inFlight: callsInFlight(),
@@ -131,9 +120,7 @@ async function runAsLeader(
   }
 }
 
-/**
- * Claims the name. Returns undefined if it was granted, else the outcome of the call that has it.
- */
+/** Returns undefined if it was granted, else the outcome of the call that has it. */
 async function claimName(
   request: ClaimRequest,
   claimId: string,
@@ -154,10 +141,7 @@ async function claimName(
   }
 }
 
-/**
- * Tries to claim the name. Returns the record of the call that has it, or undefined if it was
- * granted.
- */
+/** Returns the record of the call that has the name, or undefined if it was granted. */
 async function tryClaim(request: ClaimRequest, claimId: string): Promise<ClaimRecord | undefined> {
   const { repeatable, admitted } = request;
   const { received, plan } = admitted;
@@ -189,7 +173,6 @@ async function outcomeOf(record: ClaimRecord, request: ClaimRequest): Promise<Fi
   return { kind: 'done', requestId, result: result ?? undefined };
 }
 
-/** Waits for a promise, but rejects when the call is aborted. */
 function untilAborted<T>(promise: Promise<T>, { caller }: RunningCall): Promise<T> {
   return new Promise((resolve, reject) => {
     caller.onAbort((reason) => reject(abortError(reason)));

@@ -3,7 +3,6 @@
  */
 import type { Outcome } from './repeat.ts';
 
-/** A repeatable call in flight. */
 export interface CallInFlight {
   /** The outcome of the call; never rejects. */
   readonly outcome: Promise<Outcome>;
@@ -13,17 +12,13 @@ export interface CallInFlight {
   remove(): void;
 }
 
-/**
- * All repeatable calls in flight, by name and fingerprint. The limit of concurrent calls bounds
- * their number.
- */
+/** By name and fingerprint. The limit of concurrent calls bounds their number. */
 export interface CallsInFlight {
   find(id: string): CallInFlight | undefined;
   /** Adds a call, which replaces any other with this id. */
   add(id: string): CallInFlight;
 }
 
-/** Makes an empty list. */
 export function callsInFlight(): CallsInFlight {
   const byId = new Map<string, CallInFlight>();
 

@@ -68,10 +68,7 @@ export function mayBeRepeat(
   return request.headers[keyHeader] !== undefined || (dedupeSdkRetries && isRetry(request));
 }
 
-/**
- * The values of a header. Only the raw list shows that a header was sent twice, because Node joins
- * them.
- */
+/** Only the raw list shows that a header was sent twice, because Node joins them. */
 function valuesOf({ headers, rawHeaders }: GatewayRequest, name: string): readonly string[] {
   if (headers[name] === undefined) return [];
   return rawHeaders.filter(
@@ -83,10 +80,7 @@ const bareKey = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
 /** The strings of RFC 8941 §3.3.3, without spaces. */
 const quotedKey = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
 
-/**
- * Reads the key. The quoted string of the IETF draft and the bare text that most clients send name
- * the same key.
- */
+/** The quoted string of the IETF draft and the bare text of most clients name the same key. */
 function readKey(values: readonly string[]): string {
   const [value = '', second] = values;
   const quoted = quotedKey.exec(value)?.[1];

@@ -6,7 +6,6 @@ import type { GatewayResponse } from '../../http.ts';
 import type { StoredResult } from '../../ports/result-store.ts';
 import { type ResponseContext, replyHeaders } from '../respond.ts';
 
-/** The outcome of a call, for callers that repeat it. */
 export type Outcome =
   /** Nothing ran; a repetition may run. */
   | { readonly kind: 'free' }
@@ -17,7 +16,6 @@ export type Outcome =
   /** It may have run. */
   | { readonly kind: 'unknown'; readonly requestId: string; readonly status: number | undefined };
 
-/** An outcome that answers a repetition. */
 export type FinalOutcome = Exclude<Outcome, { readonly kind: 'free' }>;
 
 /**

@@ -42,7 +42,6 @@ export async function authenticate(
   return usable;
 }
 
-/** The key of the signed-in user, for a request without a key. */
 async function keyOfSession(
   received: Received,
   caller: Caller,
@@ -63,10 +62,7 @@ async function keyOfSession(
   return usable;
 }
 
-/**
- * Whether a header is present that carries keys on any API: a key that can't be read, or was sent
- * to another API than its own, is refused as such, because a session must not hide it.
- */
+/** A key that can't be read, or is for another API, is refused: a session must not hide it. */
 function hasKeyHeader({ headers }: GatewayRequest, caller: Caller, settings: Settings): boolean {
   return [caller, ...sharedPathCallers].some((each) =>
     each.keyHeaders(settings).some((name) => headers[name] !== undefined),

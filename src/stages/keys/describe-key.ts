@@ -11,7 +11,6 @@ import { isQuotaStateOrMissing } from '../ports/port-answers.ts';
 import { limit } from '../rates/limit.ts';
 import { visibleSubjects } from '../settle/reserve.ts';
 
-/** One subject that the key's owner may see, in its current period. */
 interface Balance {
   readonly subject: QuotaSubject;
   readonly limit: Nanos;
@@ -83,7 +82,6 @@ function amountsOf(
   return { limit: total, used, held, remaining };
 }
 
-/** The amount, or the nearest one that a quota can have. */
 function clamped(amount: bigint): Nanos {
   if (amount < 0n) return 0n;
   return amount > maxNanos ? maxNanos : amount;

@@ -9,7 +9,6 @@ import { isTextOrMissing } from '../ports/port-answers.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
 import { authenticate, keyRequestOf } from './authenticate.ts';
 
-/** The addresses that sent invalid keys. */
 export interface FailedKeys {
   /**
    * Begins the lookup of a key. If the address has as many running lookups as it may still send
@@ -30,7 +29,6 @@ const maxAddresses = 10_000;
 const minuteMs = 60_000;
 const defaultPerMinute = 30;
 
-/** What is known of an address. */
 interface Sender {
   /** When it may send the full number of invalid keys again, on the monotonic clock. */
   fullAtMs: number;
@@ -38,7 +36,6 @@ interface Sender {
   readonly waiting: (() => void)[];
 }
 
-/** Starts without addresses. */
 export function failedKeys({ monotonicMs }: Pick<Clock, 'monotonicMs'>): FailedKeys {
   const senders = new Map<string, Sender>();
   const senderOf = (address: string): Sender =>
@@ -101,7 +98,6 @@ function keep(senders: Map<string, Sender>, address: string, sender: Sender, now
 /** The tolerance for rounding errors, as a fraction of one key. */
 const roundingError = 1e-6;
 
-/** How many invalid keys the address may send now. */
 function keysLeft({ fullAtMs }: Sender, nowMs: number, intervalMs: number): number {
   const leftMs = minuteMs - Math.max(0, fullAtMs - nowMs);
   return Math.floor(leftMs / intervalMs + roundingError);

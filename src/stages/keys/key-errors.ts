@@ -5,10 +5,8 @@ import type { GatewayRequest } from '../../http.ts';
 import type { Settings } from '../../options.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 
-/** Why a key can't be used. */
 export type KeyProblem = Extract<FailureReason, `key_${string}`>;
 
-/** The request, and whose clients sent it. */
 export interface KeyBearer {
   readonly request: GatewayRequest;
   readonly caller: Caller;
@@ -42,7 +40,6 @@ const providerKey = /^(?:sk-|AIza|AQ\.|gsk_|xai-|hf_|nvapi-|pplx-)/;
 const foreign =
   'It begins like the key of a provider: take the key that was issued for this gateway.';
 
-/** The error for a request without a key where it belongs. */
 export function noKey(bearer: KeyBearer): GatewayError {
   const found = misplacedKey(bearer);
   const sentence =
@@ -50,12 +47,9 @@ export function noKey(bearer: KeyBearer): GatewayError {
   return refusal(sentence, 'key_missing', bearer, queryRemedy(bearer));
 }
 
-/** Headers in which clients of some API send a key. */
 const usualHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
-/** Names that they have for it in the query of a URL. */
 const queryNames = ['key', 'api_key', 'api-key'];
 
-/** Where the request may have a key that is not read. */
 function misplacedKey({ request, caller, settings }: KeyBearer): string | undefined {
   const own = caller.keyHeaders(settings);
   const [unreadable] = presentHeaders(request, own);
@@ -67,7 +61,6 @@ function misplacedKey({ request, caller, settings }: KeyBearer): string | undefi
   return name === undefined ? undefined : `\`${name}\` in the query of the URL is not read here`;
 }
 
-/** Why a header that carries keys has none. */
 function problemOf(header: string, { rawHeaders }: GatewayRequest): string {
   const lines = rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === header,
@@ -107,7 +100,6 @@ function refusal(
   );
 }
 
-/** The error for a session that was sent from a page of another site. */
 export function foreignSession(): GatewayError {
   return new GatewayError(
     'invalid_key',
@@ -117,7 +109,6 @@ export function foreignSession(): GatewayError {
   );
 }
 
-/** The error for a request without a key and without a usable session. */
 export function noSession(reason: KeyProblem): GatewayError {
   return new GatewayError(
     'invalid_key',

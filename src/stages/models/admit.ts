@@ -21,14 +21,11 @@ import {
 } from './model-errors.ts';
 import type { ModelPlans } from './model-plan.ts';
 
-/** The parts of a gateway that `admit` needs. */
 export interface AdmitDeps extends ModelLookup {
   readonly plans: ModelPlans;
-  /** Limits the memory that the request bodies of one key may take. */
   readonly intake: { readonly bodies: FairShares };
 }
 
-/** What a key may call: a model, and what the call refers to. */
 export type AdmittedCall = Pick<Admitted, 'model' | 'plan' | 'call' | 'references'>;
 
 /**
@@ -67,7 +64,6 @@ function namedBy({ call, route }: Read): NamedModel {
   return { modelId: call.modelId, caller, protocols: [call.protocol] };
 }
 
-/** Whether the model offers another API to which this route belongs too. */
 export function isOfferedToo(model: Model, { alsoFor }: Pick<CallRoute, 'alsoFor'>): boolean {
   return alsoFor !== undefined && protocolsOf(model).some((name) => alsoFor.includes(name));
 }

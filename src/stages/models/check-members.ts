@@ -72,10 +72,7 @@ export function checkMembers(
   }
 }
 
-/**
- * The tools that a relayed call is sent without, because its client declares them by default and
- * the model's price does not cover them. Nearly every call has none, and gets undefined.
- */
+/** Tools declared by default that no price covers. Undefined for nearly every call. */
 export function leftOutTools(
   call: Call,
   model: Model,
@@ -88,7 +85,6 @@ export function leftOutTools(
   return leftOut.length === 0 ? undefined : leftOut;
 }
 
-/** Whether a call may have the member: the model allows it, or its price covers it. */
 function isAccepted(row: GuardedRow, use: GuardedUse, call: Call, model: Model): boolean {
   if (row.class === 'cost') return isCovered(use, call, model) || isBounded(row.row, use, model);
   if (!isAllowed(use, model.allow?.[row.row])) return isPricedTool(row.row, use, call, model);
@@ -106,7 +102,6 @@ function isPricedTool(row: ReachMember, use: GuardedUse, call: Call, model: Mode
   return isCovered(use, call, model) || isBounded(row, use, model);
 }
 
-/** The cost row of this member, if the model has a price for it. */
 function pricedRow(row: ReachMember, { price }: Model): CostMember | undefined {
   const members = price.per === 'free' ? undefined : price.members;
   return costMembers.find((name) => name === row && members?.[name] !== undefined);
@@ -151,7 +146,6 @@ function isCovered({ row, amount, modalities }: GuardedUse, call: Call, model: M
   return modalities.every((modality) => hasRate(modality, price));
 }
 
-/** True if a price has a rate for output of this kind. */
 function hasRate(modality: string, price: Exclude<Price, FreePrice>): boolean {
   if (price.per === 'image') return modality === 'image';
   if (modality === 'image') return price.rates.imageOutput !== undefined;
@@ -174,7 +168,6 @@ function refused(row: GuardedRow, use: GuardedUse, call: Call, model: Model): Ga
   );
 }
 
-/** What to send instead. */
 function alternativeTo(row: GuardedRow, { at }: GuardedUse, { protocol }: Call): string {
   const content = at.endsWith('file_id') ? fileContent[protocol] : undefined;
   if (content !== undefined) return `Send the content of the file in its place, ${content}`;
@@ -209,7 +202,6 @@ function permissionFor(row: GuardedRow, use: GuardedUse, model: Model): string |
   );
 }
 
-/** The model with a price for a member. */
 function withMember(model: Model, row: CostMember, member: MemberPrice): Model {
   const { price } = model;
   if (price.per === 'free') return model;

@@ -21,7 +21,6 @@ export interface MemberBounds {
   readonly passes: number;
   /** How often a model reads the whole prompt: once, plus once for each summary or other model. */
   readonly promptPasses: number;
-  /** The most calls of each tool; undefined if there are no members with a price. */
   readonly maxCalls: ToolCalls | undefined;
 }
 
@@ -40,7 +39,6 @@ const providerTools: ReadonlySet<CostMember> = new Set([
   'advisor',
   'tool_search',
 ]);
-/** Whether a member is a tool that runs at the provider, and may be called several times. */
 export function isProviderTool(row: CostMember): boolean {
   return providerTools.has(row);
 }
@@ -51,7 +49,6 @@ const generations: ReadonlySet<CostMember> = new Set(['best_of', 'num_images', '
 /** The most output tokens of a summary that replaces a conversation. */
 const compactionTokens = 16_384;
 
-/** The bounds of a call without such members. */
 export const noMembers: MemberBounds = {
   members: undefined,
   inputTokens: 0,
@@ -62,7 +59,6 @@ export const noMembers: MemberBounds = {
   maxCalls: undefined,
 };
 
-/** Computes the bounds of a call whose members have been checked. */
 export function memberBounds({ demand, operation }: Call, model: Model): MemberBounds {
   const { price } = model;
   if (demand.guarded.length === 0 || operation.isFree) return noMembers;
@@ -120,7 +116,6 @@ function modelsIn(uses: readonly GuardedUse[]): number {
   return uses.reduce((sum, { models }) => sum + Math.max(1, models.length), 0);
 }
 
-/** True if the price of the member bounds its cost. */
 export function isBounded(row: CostMember, { amount }: GuardedUse, model: Model): boolean {
   const { price } = model;
   const priced = price.per === 'free' ? undefined : price.members?.[row];
@@ -131,9 +126,7 @@ export function isBounded(row: CostMember, { amount }: GuardedUse, model: Model)
   return addedInput(row, priced, model) !== undefined;
 }
 
-/**
- * The input tokens that a tool adds; undefined if nothing bounds them on a model priced by token.
- */
+/** Undefined if nothing bounds them on a model priced by token. */
 function addedInput(
   row: CostMember,
   { holdInputTokens, holdCalls = defaultHoldCalls }: MemberPrice,

@@ -8,26 +8,20 @@ import type { Authenticated } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
 import { visibleModels } from './visible-models.ts';
 
-/** What is needed to find a model, or to say why there is none. */
 export interface ModelLookup {
   readonly records: RecordChecks;
-  /** The requests that call models of these protocols; empty if none does. */
   requestsFor(protocols: readonly string[]): string;
   /** Warns the host once if the key's group may use no model at all. */
   checkGroup(caller: Authenticated): Promise<void>;
 }
 
-/** A model that a caller named, and through which APIs. */
 export interface NamedModel {
   readonly modelId: string;
   readonly caller: Caller;
   readonly protocols: readonly ProtocolName[];
 }
 
-/**
- * The error for a model that another API of the gateway serves. A key that may not use the model
- * gets the same error as for an unknown one.
- */
+/** A key that may not use the model gets the same error as for an unknown one. */
 export async function otherApi(
   named: NamedModel,
   model: Model,
@@ -116,10 +110,7 @@ function quoted(modelId: string): string {
   return JSON.stringify(readable(modelId));
 }
 
-/**
- * A model's name, the only input that error messages echo: truncated, and without control
- * characters.
- */
+/** The only input that error messages echo: truncated, and without control characters. */
 function readable(modelId: string): string {
   return modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
 }

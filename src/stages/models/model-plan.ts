@@ -16,7 +16,6 @@ import { type Pool, poolOf } from '../../upstream/choose.ts';
 import type { ErrorRedaction } from '../upstream/failure.ts';
 import type { AccountSecrets } from '../upstream/upstream-text.ts';
 
-/** One channel of a model, with everything that calls need to know of it. */
 export interface ChannelPlan {
   readonly channel: Channel;
   /** Undefined if a host's catalog names an unknown dialect. */
@@ -35,35 +34,27 @@ export interface ChannelPlan {
   secrets(): readonly string[];
 }
 
-/** An account's secret, the headers that carry it, and the texts that callers must not see. */
 export interface Access {
   readonly secret: string;
-  /**
-   * All headers of a request, by the framing of the requested reply. The caller's own headers are
-   * not forwarded.
-   */
+  /** By the framing of the requested reply. The caller's own headers are not forwarded. */
   readonly headers: Readonly<Record<Framing, HeaderMap>>;
   readonly redaction: ErrorRedaction;
 }
 
-/** A model, with everything that calls need to know of it. */
 export interface ModelPlan {
   /** How long a call may take over all its attempts, in ms. */
   readonly totalMs: number;
   /** The longest time that any of its channels may take, in ms. A fallback gets no more. */
   readonly longestMs: number;
   channel(channel: Channel): ChannelPlan;
-  /** The channels that may serve a group through a protocol, or the reason why there are none. */
   pool(protocol: Protocol, group: string): Pool | NoChannelReason;
 }
 
-/** The cached plans of one gateway. */
 export interface ModelPlans {
   /** The plan of a model, made once for each model object and again when the settings change. */
   of(model: Model, settings: Settings): ModelPlan;
 }
 
-/** Makes an empty cache of plans. */
 export function modelPlans(dialects: DialectTable): ModelPlans {
   const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
   // New for each version of the settings, whose catalog may have channels that were changed in
@@ -201,7 +192,6 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
 /** A shorter value of a header is no secret, and would be found in ordinary texts. */
 const minSecretChars = 8;
 
-/** The texts of an account that an upstream may echo and no caller may see. */
 function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): AccountSecrets {
   const values = Object.values(headers).filter(({ length }) => length >= minSecretChars);
   const { host, hostname } = new URL(baseUrl);

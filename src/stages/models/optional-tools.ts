@@ -11,7 +11,6 @@ import type { Model } from '../../ports/catalog.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { RelayEdits } from '../references/reference-edits.ts';
 
-/** The rules of a protocol for the tools that clients declare by default, and their bounds. */
 export type ToolRules = Pick<Protocol, 'optionalTools' | 'toolBound'>;
 
 /**
@@ -30,13 +29,11 @@ export function canBeLeftOut(
   return tape.elements(tape.get(root, 'tools')).length > optional.length;
 }
 
-/** True for an element of `tools` that clients declare by default. */
 export function isOptional(use: GuardedUse, { optionalTools }: ToolRules): boolean {
   const isDefault = optionalTools?.some((row) => row === use.row) === true;
   return isDefault && toolIndex(use) !== undefined;
 }
 
-/** The place of a tool in `tools`; undefined if it is declared elsewhere. */
 function toolIndex({ at }: GuardedUse): number | undefined {
   const [, index] = /^tools\[(\d+)\]\.type$/.exec(at) ?? [];
   return index === undefined ? undefined : Number(index);
@@ -56,7 +53,6 @@ function choosesProviderTool({ tape }: Call): boolean {
   return items(member(chosen, 'tools')).some((tool) => !ownTypes.has(member(tool, 'type')));
 }
 
-/** The edits that take these elements out of `tools`. */
 export function withoutTools({ tape }: Call, uses: readonly GuardedUse[]): RelayEdits {
   const tools = tape.get(root, 'tools');
   if (tools === none) return { edits: [], changed: [] };

@@ -21,10 +21,7 @@ export async function visibleModels(
 /** Bounds the memory; a host has far fewer groups. */
 const maxGroups = 10_000;
 
-/**
- * Makes the check of a key whose group may not use a model: it asks the catalog once for each
- * group, and warns if no model lists the group, because its name is then misspelt on one side.
- */
+/** Asks once per group; warns if no model lists it: its name is then misspelt on one side. */
 export function groupCheck(records: ListChecks): (caller: Authenticated) => Promise<void> {
   const checked = new Set<string>();
   return async (caller) => {

@@ -3,7 +3,6 @@
 /** Bounds the memory, because a host's catalog may return a new id with every call. */
 const maxReported = 10_000;
 
-/** Calls `report` once for each name, and for at most 10,000 names. */
 export function onceForEach<Rest extends readonly unknown[]>(
   report: (name: string, ...rest: Rest) => void,
 ): (name: string, ...rest: Rest) => void {

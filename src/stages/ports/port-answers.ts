@@ -5,14 +5,11 @@
 
 import { maxLines } from '../../ports/quota-input.ts';
 
-/** True if an answer is one that the port's contract allows. */
 export interface AnswerCheck {
   (answer: unknown): boolean;
-  /** The first member that is wrong in a rejected answer, if one is. */
   readonly wrongMember?: (answer: unknown) => WrongMember | undefined;
 }
 
-/** A member of a record that its type does not allow. */
 export interface WrongMember {
   /** Its path: `quota[0].limitNanos`. */
   readonly member: string;
@@ -38,7 +35,6 @@ function isIndex(value: unknown): boolean {
   return Number.isSafeInteger(value) && isTime(value);
 }
 
-/** The answer to a reserve of this many lines. */
 export function isReserveResult(lineCount: number): AnswerCheck {
   return reserveChecks[lineCount] ?? isHeldOrRefused(lineCount);
 }
@@ -71,16 +67,12 @@ const reserveChecks: readonly AnswerCheck[] = Array.from({ length: maxLines + 1 
 
 const isExtendResult: AnswerCheck = hasStatus('held', 'insufficient', 'gone');
 
-/** The answers to an extend of this many reservations. */
 export function isExtendResults(inputCount: number): AnswerCheck {
   return (answer) =>
     Array.isArray(answer) && answer.length === inputCount && answer.every(isExtendResult);
 }
 
-/**
- * The answer to a settle. `conflict` is not legal, because the gateway never settles what it
- * released.
- */
+/** `conflict` is not legal, because the gateway never settles what it released. */
 export const isSettleResult: AnswerCheck = hasStatus('settled', 'settled_late', 'already');
 
 /** The answer to the end of a hold by the host, which may have been ended before. */
@@ -92,23 +84,18 @@ export const isResolveResult: AnswerCheck = hasStatus(
   'conflict',
 );
 
-/** The answer to a release. */
 export const isReleaseResult: AnswerCheck = hasStatus('released', 'already');
 
 const isClaimed: AnswerCheck = hasStatus('claimed');
 const isTaken: AnswerCheck = hasStatus('taken');
 
-/** The answer to a claim: granted, or the record of the call that has the name. */
 export const isClaimResult: AnswerCheck = (answer) =>
   isClaimed(answer) || (isTaken(answer) && isClaimRecord(field(answer, 'record')));
 
-/** The answer to a finish. */
 export const isFinishResult: AnswerCheck = hasStatus('finished', 'gone');
 
-/** The answer to an abandon. */
 export const isAbandonResult: AnswerCheck = hasStatus('abandoned', 'gone');
 
-/** A kept reply with legal headers, or nothing. */
 export const isFoundResult: AnswerCheck = (answer) => {
   if (isMissing(answer)) return true;
   const headers = field(answer, 'headers');
@@ -120,7 +107,6 @@ export const isFoundResult: AnswerCheck = (answer) => {
   );
 };
 
-/** What an index knows of this many ids. */
 export function areEntries(count: number): AnswerCheck {
   return (answer) =>
     isListOf(answer, count) && answer.every((one) => isMissing(one) || isEntry(one));
@@ -134,7 +120,6 @@ function isEntry(entry: unknown): boolean {
   );
 }
 
-/** What an item store has of this many ids. */
 export function areItems(count: number): AnswerCheck {
   return (answer) =>
     isListOf(answer, count) && answer.every((one) => isMissing(one) || one instanceof Uint8Array);
@@ -147,16 +132,13 @@ function isListOf(answer: unknown, count: number): answer is readonly unknown[] 
   return Array.isArray(answer) && answer.length === count;
 }
 
-/** The answer to a sweep: how many leases it expired. */
 export const isSweepResult: AnswerCheck = (answer) => isTime(field(answer, 'expired'));
 
-/** The state of one subject and period, or nothing. */
 export const isQuotaStateOrMissing: AnswerCheck = (answer) =>
   isMissing(answer) ||
   (['limit', 'extra', 'used', 'held'].every((name) => isBigint(field(answer, name))) &&
     typeof field(answer, 'enabled') === 'boolean');
 
-/** The result of a store's self-test. */
 export const isCheckResult: AnswerCheck = (answer) =>
   field(answer, 'ok') === true ||
   (field(answer, 'ok') === false && Array.isArray(field(answer, 'problems')));
@@ -170,7 +152,6 @@ function isClaimRecord(record: unknown): boolean {
   );
 }
 
-/** True for text that may be sent in a header. */
 function isHeaderText(value: unknown): boolean {
   return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
 }
@@ -193,12 +174,10 @@ export function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** True for text with at least one character, or nothing. */
 export function isTextOrMissing(value: unknown): boolean {
   return isText(value) || isMissing(value);
 }
 
-/** True for text with at least one character. */
 export function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
@@ -207,14 +186,11 @@ function isTime(value: unknown): boolean {
   return typeof value === 'number' && value >= 0 && Number.isFinite(value);
 }
 
-/**
- * True for any object. Inherited members count, because a host's records may be class instances.
- */
+/** Inherited members count, because a host's records may be class instances. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** A member of any value. */
 function field(value: unknown, name: string): unknown {
   return isRecord(value) ? value[name] : undefined;
 }

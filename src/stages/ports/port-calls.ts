@@ -21,10 +21,8 @@ import type { AnswerCheck, WrongMember } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
-/** The options of a port call. */
 type PortDeadline = Required<Pick<CallOptions, 'timeoutMs'>>;
 
-/** Calls ports on behalf of one request, whose id is in the events. */
 export interface PortCalls {
   /**
    * Returns the port's answer. The port is called synchronously, in this turn of the event loop.
@@ -40,7 +38,6 @@ export interface PortCalls {
   ): Promise<T>;
 }
 
-/** The request on whose behalf ports are called. */
 export interface PortUser {
   /** Undefined for background work. */
   readonly requestId: string | undefined;
@@ -48,7 +45,6 @@ export interface PortUser {
   readonly secrets?: () => readonly string[];
 }
 
-/** Makes the port calls of a request. */
 export function portCalls(
   { requestId, secrets = noSecrets }: PortUser,
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },

@@ -14,7 +14,6 @@ export interface PortTimes {
   readonly buckets: readonly { readonly leMs: number; readonly count: number }[];
 }
 
-/** Counts answers. */
 export interface PortTimer {
   record(port: PortName, operation: string, tookMs: number, failed: boolean): void;
   read(): readonly PortTimes[];
@@ -32,7 +31,6 @@ interface Counter {
   readonly counts: number[];
 }
 
-/** Starts with nothing counted. */
 export function portTimer(): PortTimer {
   const counters = new Map<string, Counter>();
   return {

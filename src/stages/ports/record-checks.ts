@@ -16,15 +16,11 @@ import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from 
 
 /** The checks of one gateway, with a cache of the models that have passed. */
 export interface RecordChecks {
-  /** True for a key's record, or nothing. */
   readonly isKeyOrMissing: AnswerCheck;
-  /** True for a model that can be priced and served, or nothing. */
   readonly isModelOrMissing: AnswerCheck;
-  /** True for lists of models. */
   readonly areModelLists: AnswerCheck;
 }
 
-/** Makes the checks, with an empty cache. */
 export function recordChecks(): RecordChecks {
   const isKnownModel = cached(isModel);
   const areKnownRates = cached(areKeyRates);
@@ -47,7 +43,6 @@ function listsIn(answer: unknown): readonly unknown[] {
   return Array.isArray(answer) ? answer : [answer];
 }
 
-/** The first wrong model, by its place in its list. */
 function wrongInLists(lists: readonly unknown[], isKnown: AnswerCheck): WrongMember | undefined {
   for (const list of lists) {
     const index = Array.isArray(list) ? list.findIndex((one) => !isKnown(one)) : -1;
@@ -60,7 +55,6 @@ function wrongInLists(lists: readonly unknown[], isKnown: AnswerCheck): WrongMem
   return undefined;
 }
 
-/** A check that can name what is wrong with an answer that it rejects. */
 function named(
   check: (answer: unknown) => boolean,
   wrongMember: NonNullable<AnswerCheck['wrongMember']>,
@@ -68,7 +62,6 @@ function named(
   return Object.assign(check, { wrongMember });
 }
 
-/** Caches the objects that have passed a check. */
 function cached(check: AnswerCheck): AnswerCheck {
   const known = new WeakSet<object>();
   return (answer) => {
@@ -80,7 +73,6 @@ function cached(check: AnswerCheck): AnswerCheck {
   };
 }
 
-/** The first wrong member of a key's record, and what is wrong with it. */
 function wrongInKey(
   key: Readonly<Record<string, unknown>>,
   areKnownRates: AnswerCheck,
@@ -95,16 +87,12 @@ function wrongInKey(
     : problemAt(issue, keyRemedyOf);
 }
 
-/** The member of an issue, and the end of the sentence about it. */
 function problemAt(issue: z.core.$ZodIssue, remedyFor: Wording['remedyFor']): WrongMember {
   const member = formatPath('', issuePath(issue));
   return { member, problem: sentenceOf(issue, { remedyFor, names: 'its type' }) };
 }
 
-/**
- * The first wrong member of a key's record; undefined if all are right. A key with an `expiresAtMs`
- * that is not a number would never expire.
- */
+/** A key with an `expiresAtMs` that is not a number would never expire. */
 function wrongKeyMember(
   key: Readonly<Record<string, unknown>>,
   areKnownRates: AnswerCheck,

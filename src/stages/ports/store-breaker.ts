@@ -7,25 +7,16 @@
  */
 import type { Clock } from '../../clock.ts';
 
-/** The circuit breaker of one store operation. */
 export interface StoreBreaker {
-  /**
-   * True if the store may be asked now. While the circuit is open, one call at a time may ask it:
-   * the half-open trial.
-   */
+  /** While the circuit is open, one call at a time may ask the store: the half-open trial. */
   admits(): boolean;
   /** Closes the circuit: the store has answered, whatever its answer. */
   answered(): void;
-  /** The store failed after this wait. */
   failed(waitedMs: number, timeoutMs: number): void;
 }
 
-/** The circuit breakers of a gateway. */
 export interface StoreBreakers {
-  /**
-   * The breakers by the operation that they protect. Operations that must not be refused, such as
-   * the ends of holds, have none.
-   */
+  /** Operations that must not be refused, such as the ends of holds, have none. */
   readonly byOperation: ReadonlyMap<string, StoreBreaker>;
   /** Closes all circuits: the host may have replaced its stores. */
   reset(): void;
@@ -39,7 +30,6 @@ const trialPauseMs = 250;
 /** What a call must ask of the quota store, the rate limiter and the claims before it is sent. */
 const protectedOperations = ['reserve', 'take', 'claim'];
 
-/** Makes closed breakers. */
 export function storeBreakers(clock: Clock): StoreBreakers {
   const byOperation = new Map<string, StoreBreaker>();
   const reset = (): void => {
@@ -49,7 +39,6 @@ export function storeBreakers(clock: Clock): StoreBreakers {
   return { byOperation, reset };
 }
 
-/** Makes one closed breaker. */
 export function storeBreaker(clock: Clock): StoreBreaker {
   let failures = 0;
   let isTrialRunning = false;

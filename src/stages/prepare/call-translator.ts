@@ -38,14 +38,12 @@ import { prepareTranslated, type Translation } from './translated.ts';
 import { prepareTranslatedEmbeddings } from './translated-embeddings.ts';
 import { prepareTranslatedImage } from './translated-image.ts';
 
-/** A channel for which a call is translated. */
 interface TranslatedChannel {
   readonly channel: Channel;
   readonly dialect: Dialect;
   readonly upstreamModel: string;
 }
 
-/** Translates one call for any number of channels. */
 export interface CallTranslator {
   /** @throws GatewayError as `PrepareForChannel` does */
   prepare(target: TranslatedChannel, client: DialectCodecs): Prepared;
@@ -53,7 +51,6 @@ export interface CallTranslator {
   readInTurns(): Promise<void>;
 }
 
-/** Makes the translator of a call. */
 export function callTranslator(admitted: Admitted, server: ProtocolCodecs): CallTranslator {
   const readers = readersOf(admitted, server);
   const { name } = admitted.call.operation;
@@ -64,7 +61,6 @@ export function callTranslator(admitted: Admitted, server: ProtocolCodecs): Call
   };
 }
 
-/** A call that is to be translated for a channel of another dialect. */
 interface TranslationInput {
   readonly call: Call;
   readonly dialect: Dialect;
@@ -108,7 +104,6 @@ function readersOf(
   };
 }
 
-/** The common form that each operation is read into. */
 const formOf: Readonly<Record<OperationName, 'content' | 'images' | 'embeddings'>> = {
   content: 'content',
   images: 'images',
@@ -153,7 +148,6 @@ function translationInput(
   return { call, dialect, target, head, strict, model, maxEmbeddingPieces, ...codecs };
 }
 
-/** The translator of each operation. */
 const translators: Readonly<Record<OperationName, (input: TranslationInput) => Prepared>> = {
   content: (input) => prepareTranslated(translationOf(input)),
   images: ({ readers, dialect, client, target, head, strict }) =>
@@ -214,10 +208,7 @@ function codecOf<T>(codec: T | undefined): T {
   throw new GatewayError('not_implemented', "This call can't be translated for this provider.");
 }
 
-/**
- * Caches what `make` returns or throws at its first call, so that a refused body is not parsed
- * again.
- */
+/** Remembers a thrown error too, so that a refused body is not parsed again. */
 function memoized<T>(make: () => T): () => T {
   let made: { readonly value: T } | { readonly error: unknown } | undefined;
   return () => {
@@ -245,11 +236,7 @@ function parsedBody({ body, isTooComplex }: Call): JsonObject {
   return isJsonObject(parsed) ? parsed : {};
 }
 
-/**
- * Prepares a count that the upstream makes.
- *
- * @throws GatewayError `not_portable` that names what this upstream does not support
- */
+/** @throws GatewayError `not_portable` that names what this upstream does not support */
 function prepareUpstreamCount(
   translation: Translation,
   counter: TokenCounter,
@@ -287,7 +274,6 @@ function judge(
   return { kind: 'whole', bytes: Buffer.from(codec.write(count)), usage: undefined };
 }
 
-/** The gateway's own estimate. */
 function estimatedCount({ caller }: Translation, codec: TokenCountCodec): WholeReply {
   return {
     kind: 'whole',

@@ -48,7 +48,6 @@ function joinedNames(names: readonly string[]): string {
   return list;
 }
 
-/** `x-tollgate-estimated`: the members of the reply that the gateway estimated. */
 export function estimatedNote(names: string): HeaderMap {
   return { 'x-tollgate-estimated': names };
 }

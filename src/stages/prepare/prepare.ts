@@ -58,14 +58,12 @@ export interface Preparer {
 /** A body whose text is longer than this is parsed, read and written in separate turns. */
 const maxBytesInOneTurn = 256 * 1024;
 
-/** What all calls of a gateway share. */
 interface ForAllCalls {
   readonly translations: Pick<Translations, 'load' | 'loaded'>;
   /** Reports, once for each channel, that it answers in another format than requested. */
   readonly reportRepair: (channelId: string) => void;
 }
 
-/** Makes the preparer of a call. */
 export function preparer(
   admitted: Admitted,
   { translations, reportRepair }: ForAllCalls,
@@ -125,14 +123,12 @@ function countingImages(
   };
 }
 
-/** What an edited relay depends on, besides its call and channel. */
 interface EditInput {
   readonly leftOut: readonly GuardedUse[] | undefined;
   readonly account: string;
   readonly reportRepair: ForAllCalls['reportRepair'];
 }
 
-/** Prepares a call that is relayed with edits, or with more than its body. */
 function prepareEdited(
   input: RelayInput,
   admitted: Admitted,
@@ -148,10 +144,7 @@ function prepareEdited(
   return references === undefined ? prepared : noticingUnreadable(prepared, references, rules);
 }
 
-/**
- * What is sent besides the body, and the edits that the references of a call, the tools that it can
- * do without, and reasoning of other providers make necessary.
- */
+/** For references, tools that the call can do without, and other providers' reasoning. */
 function moreEdits(
   { call, model, references, route, received }: Admitted,
   leftOut: readonly GuardedUse[] | undefined,
@@ -205,10 +198,6 @@ function hasRemovableUnknown({ sealed, leavesOutUnknown }: ResolvedReferences): 
   );
 }
 
-/**
- * Wraps a prepared call so that its usage includes the images in the reply, counted as the caller
- * gets it.
- */
 function withCountedImages(
   prepared: PreparedRequest,
   makeCounter: () => ImageCounter,
@@ -246,14 +235,12 @@ function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
   };
 }
 
-/** A call, the channel to which it is relayed, and the report of a reply in another format. */
 interface RepairInput {
   readonly call: Call;
   readonly channel: Channel;
   readonly report: (channelId: string) => void;
 }
 
-/** Wraps the prepared call. */
 function withRepair(
   prepared: PreparedRequest,
   repairOf: NonNullable<RelayRules['repair']>,

@@ -18,11 +18,9 @@ import type { Usage } from '../../money.ts';
 /** Either a prepared call to send, or a reply that needs no upstream. */
 export type Prepared = PreparedCall | WholeReply;
 
-/** A call prepared for one channel: one request, or a series that makes one reply. */
 export type PreparedCall = PreparedRequest | PreparedSeries;
 
 interface PreparedBase {
-  /** The dialect that reads the upstream's error responses. */
   readonly dialect: Pick<Dialect, 'readFailure'>;
   /** Path and query below the channel's base URL. */
   readonly path: string;
@@ -30,16 +28,12 @@ interface PreparedBase {
   readonly headers?: HeaderMap | undefined;
   /** The framing that was requested from the upstream. */
   readonly framing: Framing;
-  /** The body, in pieces. */
   readonly body: readonly Uint8Array[];
   /** The size of the body; undefined if it can't be larger than what the caller's hold covers. */
   readonly prompt: PromptSize | undefined;
   /** Headers with notes for the caller. */
   readonly notes: HeaderMap;
-  /**
-   * The reply to an upstream's refusal that callers of this dialect expect as a reply: Google's
-   * callers expect a blocked prompt as one.
-   */
+  /** Google's callers expect a blocked prompt as a reply, not as an error. */
   replyToRefusal(refusal: FailureReport): WholeReply | undefined;
   readonly callerParam?: CallerParam | undefined;
 }
@@ -51,42 +45,29 @@ interface PreparedBase {
  */
 export type CallerParam = (param: string) => string | undefined;
 
-/** A call that is one request. */
 export interface PreparedRequest extends PreparedBase {
   readonly series?: undefined;
   /** The prefix of a streamed reply's content type. */
   readonly streamContentType: string;
-  /** A document of at most this many bytes is buffered and judged whole. */
   readonly maxBufferedBytes: number;
   /** True if the tap can read a document where a stream was requested. */
   readonly canTapDocument: boolean;
-  /**
-   * Makes a tap for a streamed reply, or for a document too large to buffer. If undefined, such
-   * replies are refused.
-   */
+  /** If undefined, streamed replies and documents too large to buffer are refused. */
   readonly tap: (() => StreamTap) | undefined;
   /** The tap works on each byte, so that the reply is read in several turns of the event loop. */
   readonly isComputed?: true;
-  /** Judges a whole document. */
   judge(bytes: Uint8Array): Judgement;
 }
 
-/**
- * A call that may take several requests, which are sent one after the other through one channel.
- * `body` is that of the first. No reply is used before all of them have arrived.
- */
+/** `body` is that of the first request. No reply is used before all have arrived. */
 export interface PreparedSeries extends PreparedBase {
-  /** Starts the series. */
   readonly series: () => RequestSeries;
 }
 
-/** The requests of one call, and what their replies add up to. */
 export interface RequestSeries {
-  /** The call takes more than one request. */
   readonly isSplit: boolean;
   /** Starts to read a reply to the current request, which may be sent again if its reply fails. */
   read(): SeriesReader;
-  /** The body of the next request; undefined if the current one is the last. */
   next(): readonly Uint8Array[] | undefined;
   /** What the requests so far have used; undefined until the first has a reply. */
   used(): Usage | undefined;
@@ -96,15 +77,12 @@ export interface RequestSeries {
   reply(): WholeReply | MadeReply;
 }
 
-/** Reads the reply to one request. */
 export interface SeriesReader {
   /** @throws UpstreamError if the reply is too large */
   write(chunk: Uint8Array): void;
-  /** Returns what is wrong with the reply; undefined if nothing is. */
   end(): FailedReply | BadReply | undefined;
 }
 
-/** The judgement of a buffered reply. */
 export type Judgement = WholeReply | FailedReply | BadReply;
 
 /** A whole, checked reply as the caller gets it. */
@@ -148,23 +126,16 @@ export interface BadReply {
   readonly reason: FailureReason;
   readonly countedTokens?: number | undefined;
   readonly usage?: Usage | undefined;
-  /** The reply says that the call still runs. */
   readonly stillRuns?: true;
   /** It ended before it had any content, as does the page of another server. */
   readonly endedBeforeContent?: true;
 }
 
-/** A relayed reply of at most this size is buffered and sent in one write. */
 export const maxBufferedRelayBytes: number = 64 * 1024;
 
-/** A document that must be whole to be translated may have at most this size. */
 export const maxBufferedTranslationBytes: number = 32 * 1024 * 1024;
 
-/**
- * Parses a buffered reply, or says what is wrong with it.
- *
- * @param parse `parseBoundedExactly` if numbers of the document are passed on to the caller
- */
+/** @param parse `parseBoundedExactly` if numbers of the document are passed on to the caller */
 export function documentIn(
   bytes: Uint8Array,
   { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
@@ -176,7 +147,6 @@ export function documentIn(
   return report === undefined ? { kind: 'document', reply } : { kind: 'failure', report };
 }
 
-/** The judgement of bytes that are not valid JSON: a truncated document, or no document. */
 export function unreadableReply(bytes: Uint8Array): BadReply {
   if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', countedTokens: 0 };
   const countedTokens = documentTokens(bytes);

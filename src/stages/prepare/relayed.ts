@@ -21,19 +21,15 @@ import {
   type WholeReply,
 } from './prepared-call.ts';
 
-/** Edits in addition to those of the protocol, and the headers that list them for the caller. */
 export interface MoreEdits {
   readonly extra: readonly MemberEdit[];
-  /** Parts of the body that are left out. */
   readonly cuts: readonly Span[];
-  /** Headers and query of the caller that are sent upstream; undefined if none are. */
   readonly forwarded: ForwardedParts | undefined;
   /** Those of the added bytes that the demand of the call counts already. */
   readonly countedBytes: number;
   readonly notes: HeaderMap;
 }
 
-/** A call, and the channel to which it is relayed. */
 export interface RelayInput {
   readonly call: Call;
   readonly rules: RelayRules;
@@ -43,7 +39,6 @@ export interface RelayInput {
   readonly requestId: string;
 }
 
-/** Prepares a call to be relayed. */
 export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedRequest {
   const { call, rules, dialect, channel, upstreamModel, requestId } = input;
   const ownEdits = rules.edits(call, upstreamModel, channel);
@@ -88,7 +83,6 @@ function grownPromptSize(
 
 const noTokens = (): number => 0;
 
-/** Judges whether a buffered reply is whole, an error, or empty. */
 function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput): Judgement {
   const inBandFailure = rules.inBandFailure ?? dialect.inBandFailure;
   const found = documentIn(bytes, { inBandFailure }, replyParser(channel));

@@ -30,7 +30,6 @@ import type {
   WholeReply,
 } from './prepared-call.ts';
 
-/** An embedding call to be translated between two dialects. */
 export interface EmbeddingTranslation {
   readonly call: Call;
   readonly model: Model;
@@ -43,7 +42,6 @@ export interface EmbeddingTranslation {
   readonly maxPieces: number;
 }
 
-/** A translation whose request is written. */
 interface WrittenTranslation extends EmbeddingTranslation {
   readonly exchange: EmbeddingExchange;
   readonly batch: number;
@@ -52,11 +50,7 @@ interface WrittenTranslation extends EmbeddingTranslation {
   readonly scales: boolean;
 }
 
-/**
- * Prepares an embedding call to be translated.
- *
- * @throws GatewayError `not_portable` that names what this upstream does not support
- */
+/** @throws GatewayError `not_portable` that names what this upstream does not support */
 export function prepareTranslatedEmbeddings(translation: EmbeddingTranslation): PreparedSeries {
   const { call, model, caller, dialect, codec, target } = translation;
   const { request } = caller;
@@ -115,7 +109,6 @@ function bodyOf(
   return [Buffer.from(exchange.body(from, end))];
 }
 
-/** The results of the requests of a series so far. */
 interface SeriesState {
   /** The index of the first input of the current request. */
   from: number;
@@ -199,7 +192,6 @@ function sumOf(one: UsageRemarks | undefined, other: UsageRemarks | undefined): 
   return { ...before, ...now, ...(isKnown ? { costNanos: costBefore + cost } : {}) };
 }
 
-/** Adds what the inputs of the current request are estimated to cost. */
 function addEstimate(
   state: SeriesState,
   { prompt, model }: WrittenTranslation,
@@ -242,7 +234,6 @@ function notesOf(
   };
 }
 
-/** Writes the reply, as many vectors at a time as fill a piece. */
 function piecesOf({ caller, head }: WrittenTranslation, state: SeriesState): ReplyPieces {
   const { writer, estimateMember } = caller;
   const { vectors, estimatedInputTokens, inputTokens } = state;

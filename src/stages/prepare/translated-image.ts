@@ -16,7 +16,6 @@ import {
   unreadableReply,
 } from './prepared-call.ts';
 
-/** An image call to be translated between two dialects. */
 export interface ImageTranslation {
   readonly request: ImageRequest;
   readonly dialect: Dialect;
@@ -26,11 +25,7 @@ export interface ImageTranslation {
   readonly strict: boolean;
 }
 
-/**
- * Prepares an image call to be translated.
- *
- * @throws GatewayError `not_portable` that names what this upstream does not support
- */
+/** @throws GatewayError `not_portable` that names what this upstream does not support */
 export function prepareTranslatedImage(translation: ImageTranslation): PreparedRequest {
   const { request, dialect, codec, target, head, strict } = translation;
   const exchange = codec.begin(request, target);

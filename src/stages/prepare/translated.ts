@@ -31,10 +31,8 @@ import {
   type WholeReply,
 } from './prepared-call.ts';
 
-/** A call to be translated between two dialects. */
 export interface Translation {
   readonly call: Call;
-  /** The caller's request, and the writers of its reply. */
   readonly caller: CallerExchange;
   readonly dialect: Dialect;
   readonly client: DialectCodecs;
@@ -44,11 +42,7 @@ export interface Translation {
   readonly strict: boolean;
 }
 
-/**
- * Prepares a call to be translated.
- *
- * @throws GatewayError `not_portable` that names what this upstream does not support
- */
+/** @throws GatewayError `not_portable` that names what this upstream does not support */
 export function prepareTranslated(translation: Translation): PreparedRequest {
   const { call, caller, dialect, client, target, head, strict } = translation;
   const exchange = client.content.begin(caller.request, target);

@@ -9,20 +9,17 @@ import type { Protocol, ProtocolCodecs } from '../../protocols/protocol.ts';
 import type { ProtocolTable } from '../../protocols/table.ts';
 import type { callTranslator } from './call-translator.ts';
 
-/** What is needed to translate between a protocol and a dialect. */
 export interface LoadedTranslation {
   readonly translatorOf: typeof callTranslator;
   readonly server: ProtocolCodecs;
   readonly client: DialectCodecs;
 }
 
-/** Between what a gateway may translate. */
 export interface TranslationTables {
   readonly protocols: ProtocolTable;
   readonly dialects: DialectTable;
 }
 
-/** The translations that a gateway has loaded. */
 export interface Translations {
   /**
    * Loads a translation; undefined if it is loaded.
@@ -32,7 +29,6 @@ export interface Translations {
   load(protocol: Protocol, dialect: Dialect): Promise<void> | undefined;
   /** Loads all translations between them. Rejects with what a module threw while it was loaded. */
   loadAll(tables: TranslationTables): Promise<void>;
-  /** A translation that has been loaded. */
   loaded(protocol: Protocol, dialect: Dialect): LoadedTranslation;
 }
 

@@ -9,7 +9,6 @@ import type { ApiKey } from '../../ports/key-store.ts';
 import type { RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../ports/rates.ts';
 
-/** A limit that applies to a call, and how errors and headers may describe it. */
 export interface AppliedLimit {
   readonly take: RateTake;
   readonly counts: 'calls' | 'tokens';
@@ -22,7 +21,6 @@ export interface AppliedLimit {
   readonly isVisible: boolean;
 }
 
-/** A limit that was checked, and what remained in it. */
 export interface RateLevel {
   readonly limit: AppliedLimit;
   readonly remaining: number;
@@ -30,7 +28,6 @@ export interface RateLevel {
   readonly atMs: number;
 }
 
-/** The limits of a call that were checked so far, and their headers. */
 export interface RateLevels {
   readonly levels: readonly RateLevel[];
   readonly headers: HeaderMap;
@@ -45,11 +42,9 @@ export interface TakenRates {
   settle(ending: CallEnding, tokens: number | undefined): void;
   /** Gives back all, unless it was settled. */
   giveBack(): void;
-  /** Replaces the limits that depend on the model, for a call that another model serves. */
   replaceModel(limits: readonly AppliedLimit[]): void;
 }
 
-/** True for limits that a call of another model would not take. */
 export function dependsOnModel({ of, isForOneModel }: AppliedLimit): boolean {
   return of === 'model' || isForOneModel;
 }
@@ -94,7 +89,6 @@ function addModelWide(limits: AppliedLimit[], { id, rates }: Model, tokens: numb
   add(limits, tokenAmounts, { ...owner, counts: 'tokens', amount: tokens });
 }
 
-/** The owner of limits, what they count, and the amount of this call. */
 interface Counted extends Pick<AppliedLimit, 'of' | 'isVisible' | 'counts'> {
   readonly owner: string;
   readonly amount: number;

@@ -17,7 +17,6 @@ import { askLimits, takeLimits } from './rate-levels.ts';
 import { rateRefusal, tooLargeForRate } from './rate-refusal.ts';
 import { takenRates } from './taken-rates.ts';
 
-/** Output tokens to take if the caller does not limit its output. */
 const defaultOutputTokens = 1_024;
 
 /**
@@ -65,7 +64,6 @@ function limitsOf({ key, call, model, received }: Admitted): readonly AppliedLim
   return limitsOfModel(key, ratesOf(key, received.settings) ?? [], model, tokens);
 }
 
-/** The maximum tokens of a call, within the output limits of its caller and its model. */
 function maxTokens({ demand }: Admitted['call'], model: Admitted['model']): number {
   const { maxOutputTokens = defaultOutputTokens, candidates, prompt } = demand;
   const outputTokens = Math.min(maxOutputTokens, model.maxOutputTokens ?? maxOutputTokens);

@@ -9,7 +9,6 @@ import { limitsOfCalls } from './applied-limits.ts';
 import { takeLimits } from './rate-levels.ts';
 import { rateRefusal } from './rate-refusal.ts';
 
-/** The rate limits of a key; undefined if it has none. */
 export function ratesOf(
   { rates }: ApiKey,
   { defaultRates }: Settings,

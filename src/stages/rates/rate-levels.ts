@@ -28,7 +28,6 @@ export async function takeLimits(
   return decision;
 }
 
-/** Takes all the limits or none. */
 export function askLimits(
   limits: readonly AppliedLimit[],
   { settings, ports }: Received,

@@ -5,7 +5,6 @@
 import { GatewayError } from '../../errors.ts';
 import type { AppliedLimit } from './applied-limits.ts';
 
-/** The error for a call that may succeed after a wait. */
 export function rateRefusal(limit: AppliedLimit | undefined, retryAfterMs: number): GatewayError {
   const where = limit === undefined ? '' : ` for ${named(limit)}`;
   return new GatewayError(

@@ -10,7 +10,6 @@ import type { Charge } from '../settle/charge.ts';
 import { promptTokens } from '../settle/hold.ts';
 import { type AppliedLimit, dependsOnModel, type TakenRates } from './applied-limits.ts';
 
-/** The amounts of a call that was granted these limits. */
 export function takenRates(admitted: Admitted, granted: readonly AppliedLimit[]): TakenRates {
   let limits = granted;
   let isOpen = true;

@@ -13,7 +13,6 @@ import { isJsonObject, type JsonObject, type JsonValue, member } from '../../jso
 import { notFound, sealedElsewhere } from './reference-errors.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 
-/** Edits of a caller's body for one channel, and the paths of what they change. */
 export interface RelayEdits {
   readonly edits: readonly MemberEdit[];
   readonly changed: readonly string[];
@@ -60,7 +59,6 @@ function replacements({ keptItems }: ResolvedReferences): readonly ElementChange
   return keptItems.map(({ reference, json }) => ({ reference, json: textOf(json) }));
 }
 
-/** Computes a value once for each item, however many references name it. */
 function oncePerItem<T>(make: (json: Uint8Array) => T): (json: Uint8Array) => T {
   const made = new Map<Uint8Array, { readonly value: T }>();
   return (json) => {
@@ -74,10 +72,7 @@ function parsedItem(json: Uint8Array): JsonValue | undefined {
   return parseBounded(asBuffer(json).toString('utf8'));
 }
 
-/**
- * An item of a translated reply for a provider that does not know its id. Reasoning of another
- * provider is left out.
- */
+/** Drops the id, which the provider does not know. Another provider's reasoning is left out. */
 function relayedItem({ id: _id, ...item }: JsonObject): string | undefined {
   return member(item, 'type') === 'reasoning' ? undefined : jsonText(item);
 }
@@ -98,7 +93,6 @@ function pathOf({ at, element }: Reference): string {
   return element === undefined ? at : `${element.member}[${element.index}]`;
 }
 
-/** The parsed body of a call that is translated, with kept items in place of references. */
 export function withKeptItems(
   body: JsonObject,
   { keptItems }: Pick<ResolvedReferences, 'keptItems'>,

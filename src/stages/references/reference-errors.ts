@@ -31,12 +31,10 @@ function itemNotFound({ id, element }: Reference): GatewayError {
   );
 }
 
-/** A stored reply that is unknown, has expired or been deleted, or belongs to another key. */
 export function storedReplyNotFound(id: string): GatewayError {
   return new GatewayError('response_not_found', `Response${named(id)} not found.`);
 }
 
-/** A translated reply, of which only the items are kept. */
 export function onlyItemsKept(id: string): GatewayError {
   return new GatewayError(
     'response_not_found',
@@ -45,7 +43,6 @@ export function onlyItemsKept(id: string): GatewayError {
   );
 }
 
-/** A continued reply, on a model whose providers keep none. */
 export function keepsNoReplies({ at }: Reference): GatewayError {
   return new GatewayError(
     'previous_response_not_found',
@@ -54,7 +51,6 @@ export function keepsNoReplies({ at }: Reference): GatewayError {
   );
 }
 
-/** Two references to what is stored on different accounts, none of which can read the other's. */
 export function storedApart({ at }: Reference): GatewayError {
   return new GatewayError(
     'invalid_request',
@@ -64,7 +60,6 @@ export function storedApart({ at }: Reference): GatewayError {
   );
 }
 
-/** More references than a call may have. */
 export function tooManyReferences(maximum: number, { at, element }: Reference): GatewayError {
   return new GatewayError(
     'invalid_request',
@@ -73,7 +68,6 @@ export function tooManyReferences(maximum: number, { at, element }: Reference): 
   );
 }
 
-/** Items that are larger, together with the request, than a request may be. */
 export function itemsTooLarge(): GatewayError {
   return new GatewayError(
     'body_too_large',
@@ -81,7 +75,6 @@ export function itemsTooLarge(): GatewayError {
   );
 }
 
-/** Encrypted content that the conversation can't do without, on an account that can't read it. */
 export function sealedElsewhere({ at }: Reference): GatewayError {
   return new GatewayError(
     'invalid_request',

@@ -24,7 +24,6 @@ import {
 import { relayedChannels } from './relayed-channels.ts';
 import type { ResolvedReferences } from './resolved-references.ts';
 
-/** The owner of what the calls of a key leave behind. */
 export function responseOwnerOf({ id, responseOwner }: ApiKey): string {
   return responseOwner ?? id;
 }
@@ -91,7 +90,6 @@ function isWhole(reference: Reference): boolean {
   return !isIncomplete(reference);
 }
 
-/** What the stores know of the references. */
 interface Found {
   readonly entries: ReadonlyMap<Reference, IndexEntry>;
   readonly items: ReadonlyMap<Reference, Uint8Array>;

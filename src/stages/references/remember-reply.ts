@@ -25,7 +25,6 @@ const maxWaitMs = 250;
 /** The most entries of one reply; see `ResponseIndex`. */
 const maxEntries = 1_024;
 
-/** A reply, and where it comes from. */
 export interface ServedReply {
   readonly referable: ReferableReply;
   readonly usage: Usage | undefined;
@@ -141,7 +140,6 @@ function listOf(id: string, written: readonly ReferableItem[]): StoredItem {
   return { id, json: Buffer.from(JSON.stringify(written.map((item) => item.id))) };
 }
 
-/** One call of a store on behalf of a reply. */
 interface StoreCall<T> {
   readonly port: PortName;
   readonly operation: string;

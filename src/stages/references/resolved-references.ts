@@ -1,7 +1,6 @@
 /** What a call's references refer to, once the stores were asked about them. */
 import type { Reference } from '../../call.ts';
 
-/** What a call's references refer to. */
 export interface ResolvedReferences {
   /** The account that has what the call refers to. No other can serve it. */
   readonly requiredAccount: string | undefined;
@@ -9,7 +8,6 @@ export interface ResolvedReferences {
   readonly preferredAccount: string | undefined;
   /** Items of translated replies, which take the place of the references to them. */
   readonly keptItems: readonly KeptItem[];
-  /** The bytes that these add to the body. */
   readonly keptBytes: number;
   readonly sealed: readonly SealedContent[];
   /** Items of translated replies that no provider can use. */
@@ -21,18 +19,15 @@ export interface ResolvedReferences {
   readonly unverified: readonly Reference[];
   /** An upstream could not read encrypted content of unknown origin, so it is left out. */
   leavesOutUnknown: boolean;
-  /** The call is to be sent once more for this reason. */
   mustResend: boolean;
 }
 
-/** An item that is kept for the key. */
 export interface KeptItem {
   readonly reference: Reference;
   /** The same object for all references to one item. */
   readonly json: Uint8Array;
 }
 
-/** Encrypted content, and the account that made it, if that is known. */
 export interface SealedContent {
   readonly reference: Reference;
   readonly account: string | undefined;

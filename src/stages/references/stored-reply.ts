@@ -29,20 +29,17 @@ import type { Upstreams } from '../upstream/try-channel.ts';
 import { idSyntax, onlyItemsKept, storedReplyNotFound } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
 
-/** What these requests need of a gateway. */
 export interface StoredReplyDeps extends ModelLookup {
   readonly intake: { readonly calls: RunningCalls };
   readonly plans: ModelPlans;
   readonly upstreams: Upstreams;
 }
 
-/** A request for a stored reply, as it runs. */
 interface StoredReplyRequest extends Authenticated {
   readonly route: StoredReplyRoute;
   readonly running: RunningCall;
 }
 
-/** A stored reply is read as a whole, up to this size. */
 const maxReplyBytes = 32 * 1024 * 1024;
 
 /**
@@ -93,7 +90,6 @@ async function entryOf({ key, route, received }: StoredReplyRequest): Promise<In
   return entry;
 }
 
-/** Deletes the items of a translated reply. */
 async function forgetItems(request: StoredReplyRequest): Promise<GatewayResponse> {
   const { key, route, received } = request;
   const { items: store } = received.settings.responses;
@@ -126,7 +122,6 @@ async function forgetReply({ key, route, received }: StoredReplyRequest): Promis
   }
 }
 
-/** The body of the provider's reply. */
 async function askProvider(
   request: StoredReplyRequest,
   entry: IndexEntry,
@@ -280,12 +275,10 @@ async function wholeBody({ body }: OpenedResponse): Promise<Uint8Array> {
   });
 }
 
-/** A request for a stored reply. */
 interface ReplyRequest extends Authenticated {
   readonly route: StoredReplyRoute;
 }
 
-/** The channel that is asked, and its model. */
 interface AskedChannel {
   readonly model: Model;
   readonly channel: Channel;

@@ -5,28 +5,20 @@
 import { UpstreamError } from '../../errors.ts';
 import { swallowErrors } from '../../events.ts';
 
-/** The caller of one call, and the upstream request that runs for it. */
 export interface CallerConnection {
-  /** The caller has disconnected. */
   readonly isDisconnected: boolean;
   /** Marks the caller as disconnected, and aborts the call unless it was detached. */
   markDisconnected(): void;
   /** From now on the call continues if the caller disconnects. */
   detach(): void;
-  /**
-   * Registers how to end the upstream request that is running. Called back immediately if the call
-   * was aborted before.
-   */
+  /** Called back immediately if the call was aborted before. */
   onAbort(abort: (reason: Error) => void): void;
   /** Aborts the call. The first reason counts. */
   abort(reason: UpstreamError): void;
-  /**
-   * Ends the upstream request that is running. The call continues: its next attempt is not aborted.
-   */
+  /** The call continues: its next attempt is not aborted. */
   endAttempt(reason: UpstreamError): void;
 }
 
-/** A caller that is connected. */
 export function callerConnection(): CallerConnection {
   let isDetached = false;
   let aborted: UpstreamError | undefined;

@@ -23,7 +23,6 @@ import {
 } from '../upstream/failure.ts';
 import type { UpstreamReply, Upstreams } from '../upstream/try-channel.ts';
 
-/** A stream on its way to the caller. */
 export interface RelayedStream {
   readonly tap: StreamTap;
   readonly outcome: UpstreamReply;
@@ -33,10 +32,8 @@ export interface RelayedStream {
   disconnectReason: 'caller_left' | 'caller_stalled' | undefined;
 }
 
-/** The signal of a reply that was complete. */
 export const served: HealthSignal = { kind: 'served' };
 
-/** The stream is over, by its own final event or because the connection ended. */
 export function endStream(stream: RelayedStream): Closing {
   const { tap, held } = stream;
   const last = tap.end();
@@ -58,7 +55,6 @@ function completeStream(stream: RelayedStream, last: Uint8Array): Closing {
   return { writes, cut: false, ready: rememberStream(stream) };
 }
 
-/** Remembers what has passed of a reply to which later requests may refer. */
 function rememberStream({ tap, outcome, held }: RelayedStream): Promise<unknown> | undefined {
   const referable = tap.referable?.();
   const { account } = outcome;
@@ -66,10 +62,7 @@ function rememberStream({ tap, outcome, held }: RelayedStream): Promise<unknown>
   return rememberReply({ referable, usage: tap.usage(), account }, held);
 }
 
-/**
- * The stream broke off: its upstream failed, or the code that it passes through has a bug. Never
- * throws, and settles the call in any case.
- */
+/** Never throws, and settles the call in any case. */
 export function breakStream(stream: RelayedStream, error: unknown): Closing {
   const { tap, held } = stream;
   const { call, model } = held.admitted;
@@ -86,7 +79,6 @@ export function breakStream(stream: RelayedStream, error: unknown): Closing {
   }
 }
 
-/** The failure of a stream that no upstream is to blame for. */
 function refusedByBug(error: GatewayError): Pick<CallFailure, 'error' | 'reason' | 'healthSignal'> {
   return { error, reason: 'internal_error', healthSignal: noSignal };
 }
@@ -101,10 +93,7 @@ function cutAfterBug({ held, outcome }: RelayedStream, bug: unknown): Closing {
   return { writes: [], cut: true };
 }
 
-/**
- * Ends the stream with an error event if the framing has one for errors; otherwise cuts the
- * connection.
- */
+/** Cuts the connection if the framing has no event for errors. */
 export function failStream(
   stream: RelayedStream,
   { error, reason, healthSignal }: Pick<CallFailure, 'error' | 'reason' | 'healthSignal'>,
@@ -124,7 +113,6 @@ export function failStream(
     : { writes, cut, ready: rememberStream(stream) };
 }
 
-/** The error that the upstream sent within the stream, if it did. */
 export function inBandFailure({ tap, outcome, held }: RelayedStream): CallFailure | undefined {
   const report = tap.failure();
   if (report === undefined) return undefined;
@@ -132,10 +120,7 @@ export function inBandFailure({ tap, outcome, held }: RelayedStream): CallFailur
   return refusedByUpstream(report, call, model, outcome);
 }
 
-/**
- * Gives up a stream whose caller has disconnected. What has passed of it may have been stored.
- * Never throws.
- */
+/** What has passed of the stream may have been stored. Never throws. */
 export function abandonStream(stream: RelayedStream): void {
   try {
     settleDisconnected(stream, noSignal);
@@ -145,7 +130,6 @@ export function abandonStream(stream: RelayedStream): void {
   }
 }
 
-/** Settles a stream whose caller has disconnected. */
 function settleDisconnected(stream: RelayedStream, healthSignal: HealthSignal): void {
   const { tap, held, freeDisconnects, disconnectReason } = stream;
   const { key, running } = held.admitted;
@@ -169,9 +153,7 @@ function settle(
   });
 }
 
-/**
- * Settles in the background: the caller has its reply, and the outbox handles a store that is down.
- */
+/** The caller has its reply, and the outbox handles a store that is down. */
 export function settleInBackground(
   { settlement, admitted: { running } }: Held,
   { lease, report, status }: Pick<UpstreamReply, 'lease' | 'report' | 'status'>,
@@ -186,10 +168,7 @@ export function settleInBackground(
   settlement.close(end).then(running.done, running.done);
 }
 
-/**
- * Rewrites `no_channel` for the middle of a stream: the reply had a channel, so only that one is
- * overloaded.
- */
+/** Rewrites `no_channel`: the reply had a channel, so only that one is overloaded. */
 function asMidStreamError(error: GatewayError, model: Model): GatewayError {
   if (error.code !== 'no_channel') return error;
   const { reason = 'upstream_overloaded', retryAfterMs } = error;

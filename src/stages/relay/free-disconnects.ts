@@ -7,9 +7,7 @@ import type { Clock } from '../../clock.ts';
 import type { LastActivity } from '../../upstream/watch-attempt.ts';
 import type { RunningCall } from '../running.ts';
 
-/** The free disconnects of one gateway. */
 export interface FreeDisconnects {
-  /** The activity of this model on this account, shared by all calls. */
   lastActivity(channelId: string, upstreamModel: string): LastActivity;
   /** True if a caller that disconnects now pays nothing. Each use counts against its key. */
   isFree(keyId: string, call: Pick<RunningCall, 'watch' | 'attemptCount'>): boolean;
@@ -22,7 +20,6 @@ const hourMs = 3_600_000;
 /** Bounds the memory, because a host's catalog or key store may return ever new ids. */
 const maxEntries = 10_000;
 
-/** Makes the record of free disconnects. */
 export function freeDisconnects(clock: Clock): FreeDisconnects {
   const activities = new Map<string, LastActivity>();
   /** The times of each key's free disconnects within the last hour. */

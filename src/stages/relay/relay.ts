@@ -25,10 +25,7 @@ import {
   settleInBackground,
 } from './end-relay.ts';
 
-/**
- * Returns the response to the caller. When its body ends, the settlement is closed and the call is
- * done.
- */
+/** When its body ends, the settlement is closed and the call is done. */
 export function relay(
   outcome: UpstreamReply,
   held: Held,
@@ -114,7 +111,6 @@ function relayStream(
   };
 }
 
-/** Checks the hold after each chunk. */
 function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
   return {
     ...pipe,

@@ -5,7 +5,6 @@ import { type PacedReply, pacedReply, type ReplyPieces } from '../../bytes/body/
 import { swallowErrors } from '../../events.ts';
 import type { Settings } from '../../options.ts';
 
-/** The whole replies of one gateway that their callers have not completely read. */
 export interface UnreadReplies {
   /** A body sent as fast as its caller reads. `onOver` is called once its memory is free. */
   add(pieces: ReplyPieces, onOver?: () => void): PacedReply;
@@ -19,7 +18,6 @@ interface UnreadReply {
   readAtMs: number;
 }
 
-/** Starts without replies. */
 export function unreadReplies(settings: () => Settings): UnreadReplies {
   const replies = new Set<UnreadReply>();
   const nowMs = (): number => settings().clock.monotonicMs();

@@ -19,7 +19,6 @@ import { estimatedPrompt } from './estimated-prompt.ts';
 import { type Hold, predictedTokens } from './hold.ts';
 import type { ReplyEnd } from './settlement.ts';
 
-/** The parts of a call that its charge depends on. */
 export interface ChargedCall {
   readonly admitted: { readonly call: Call; readonly model: Model; readonly hold: Hold };
   /** The price that the model had when it was chosen. A host may replace it during the call. */
@@ -30,7 +29,6 @@ export interface ChargedCall {
   readonly channel: Channel | undefined;
 }
 
-/** A charge and where it comes from. */
 export interface Charge {
   readonly nanos: Nanos;
   readonly basis: ChargeBasis;
@@ -47,15 +45,11 @@ const maxContextTokens = 2_000_000;
 /** No reply calls a tool more often. A larger count is an error of the upstream. */
 const maxCallsOfTool = 1_000;
 
-/** The price of this usage for the caller. */
 function costFor(usage: Usage, { admitted: { hold }, price }: ChargedCall): Nanos {
   return costOf(usage, price, hold.request);
 }
 
-/**
- * The most that a reply may have cost so far. Without usage, the content is priced as the most
- * expensive kind of output, but never above the hold.
- */
+/** Without usage, the content is priced as the most expensive output, never above the hold. */
 export function observedNanos(
   charged: ChargedCall,
   usage: Usage | undefined,
@@ -74,7 +68,6 @@ export function observedNanos(
   return nanos < heldNanos ? nanos : heldNanos;
 }
 
-/** The charge of a call by the rule for its ending. */
 export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: ReplyEnd): Charge {
   const { call } = charged.admitted;
   const { usage, countedTokens } = replyEnd;
@@ -123,10 +116,7 @@ function countedUsage(charged: ChargedCall, countedTokens: number): Usage {
   };
 }
 
-/**
- * The charge of a usage, of which the upstream has reported the part `reported`. Only that part may
- * cost more than the hold: what the gateway counts or estimates does not.
- */
+/** Only the part `reported` may cost more than the hold: counts and estimates do not. */
 function cappedCharge(
   charged: ChargedCall,
   reported: Usage | undefined,
@@ -146,10 +136,7 @@ function cappedCharge(
   };
 }
 
-/**
- * A usage without what the gateway has counted or estimated. A reported sum stays as it was
- * divided, but its output is no more than was requested.
- */
+/** A reported sum stays as it was divided, but its output is no more than was requested. */
 function reportedPart(usage: Usage, charged: ChargedCall): Usage {
   if (usage.unreported === undefined || charged.price.per !== 'token') return usage;
   const { unreported, ...reported } = usage;
@@ -219,7 +206,6 @@ export function costNanosOf(
   return costOf(charge.usage, cost, { size, quality, members });
 }
 
-/** The reported usage, capped at the most that the model can use. */
 function cappedUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedCall): Usage {
   const context = model.contextTokens ?? maxContextTokens;
   const { passes, generationsPerAnswer, outputTokens: extraPerAnswer } = hold.members;

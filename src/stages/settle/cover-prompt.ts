@@ -12,10 +12,7 @@ import { promptBound, usageBound } from './hold.ts';
 import { extendInput } from './renew-leases.ts';
 import { reserveError } from './reserve.ts';
 
-/**
- * Grows the hold if needed. Returns the reason if the body can't be sent: the store refuses to grow
- * the hold, or nothing bounds the cost.
- */
+/** Returns the reason if the store refuses to grow the hold, or nothing bounds the cost. */
 export async function coverPrompt(
   prompt: PromptSize,
   held: Held,

@@ -18,7 +18,6 @@ export function estimatedPrompt(call: Call, model: Model, hold: Hold): number {
   return Math.min(estimatedTokens({ ...prompt, textBytes }, model), hold.inputTokens);
 }
 
-/** The members by which a caller asks for a stream. */
 const framingNames: ReadonlySet<string> = new Set(['stream', 'stream_options']);
 
 /** The bytes of these members, with the comma and the space that separate each from another. */
@@ -41,7 +40,6 @@ function startAfter(tape: Tape, member: Value): number {
   return next < tape.after(root) ? tape.nameStart(next) : tape.end(member);
 }
 
-/** The estimated tokens of a prompt or of a part of one. */
 export function estimatedTokens(prompt: PromptSize, model: Model): number {
   const tokensPerByte = Math.min(model.tokensPerByte ?? maxTokensPerByte, maxTokensPerByte);
   return promptTokens(prompt, { ...model, tokensPerByte });

@@ -10,14 +10,12 @@ import type { UpstreamBody } from '../../ports/upstream-client.ts';
 import type { HoldKeeper } from './keep-holds.ts';
 import type { Settlement } from './settlement.ts';
 
-/** A stream whose hold grows. */
 export interface GrowingStream {
   readonly body: UpstreamBody;
   /** Requests more once the reply has used most of the hold. Called after each chunk. */
   check(): void;
 }
 
-/** Dependencies of a growing hold. */
 export interface GrowthInput {
   readonly settlement: Settlement;
   readonly keeper: HoldKeeper;
@@ -32,13 +30,10 @@ export function growingStream(
   body: UpstreamBody,
   { settlement, keeper, tap }: GrowthInput,
 ): GrowingStream {
-  /** The caller has not read yet what was written. */
   let isCallerFull = false;
   let isHoldUsedUp = false;
   let isRequesting = false;
-  /**
-   * The store refused the last request, or did not answer. Then only a used-up hold requests more.
-   */
+  /** Set if the store refused or did not answer. Then only a used-up hold requests more. */
   let wasDenied = false;
 
   const resumeAfterGrowth = (): void => {

@@ -11,27 +11,21 @@ import { imageNanos } from '../../prices/images.ts';
 import { hasHourRate } from '../../prices/tokens.ts';
 import { type MemberBounds, memberBounds, noMembers } from '../models/member-costs.ts';
 
-/** Output tokens to hold if neither the caller nor the model bounds the output. */
 const defaultOutputTokens = 16_384;
 /** Tokens per byte, if the model does not state it. English and code have about 0.25. */
 const defaultTokensPerByte = 0.4;
 /** None of 24 recorded signatures had more tokens than a fifth of its bytes. */
 const bytesPerSealedToken = 5;
-/** Tokens of one image, audio recording or video, if the model does not state them. */
 const defaultMediaTokens = 4_096;
 /** Audio and video are rarely denser: 32 tokens a second at 640 bytes a second. */
 const mediaTokensPerByte = 0.05;
 /** Bytes that a relay or a translation may add around a request. */
 export const framingBytes: number = 128;
-/** Bytes that it may add around each message. */
 const framingBytesPerMessage = 32;
 /** Tokens that an embedding model may add to a text: some mark its beginning and its end. */
 const markTokens = 2;
 
-/**
- * The most tokens that a prompt may count. Text has other rates than media, which may be audio or
- * images.
- */
+/** Text has other rates than media, which may be audio or images. */
 export interface PromptTokens {
   readonly text: number;
   readonly media: number;
@@ -42,11 +36,8 @@ export interface Hold {
   readonly nanos: Nanos;
   /** The estimated input tokens of the prompt, used if no upstream counts them. */
   readonly inputTokens: number;
-  /**
-   * The prompt that the hold covers: the estimate and the bytes that the gateway may add around it.
-   */
+  /** Includes the bytes that the gateway may add around the prompt. */
   readonly prompt: PromptTokens;
-  /** The usage that the hold covers. */
   readonly bound: UsageBound;
   readonly request: PricedRequest;
   /** The amounts that cost-raising members of the request add to the bound. */
@@ -82,7 +73,6 @@ export function holdFor(call: Call, model: Model): Hold {
   };
 }
 
-/** The hold of a free call. */
 const nothing: Hold = {
   nanos: 0n,
   inputTokens: 0,
@@ -93,7 +83,6 @@ const nothing: Hold = {
   isBounded: true,
 };
 
-/** The most that a call with a prompt of this many tokens can use. */
 export function usageBound(
   call: Call,
   model: Model,
@@ -111,10 +100,7 @@ export function usageBound(
   };
 }
 
-/**
- * True if a request may ask for a cache entry that lives for an hour: `"ttl": "1h"`, anywhere in
- * the body, with the `1` or the `h` possibly escaped.
- */
+/** Looks for `"ttl": "1h"` anywhere in the body, with the `1` or the `h` possibly escaped. */
 function mayCacheForAnHour({ body }: Call, { price }: Model): boolean {
   if (price.per !== 'token' || !hasHourRate(price)) return false;
   return body.text.includes('1h') || body.text.includes('\\u00');
@@ -130,10 +116,7 @@ export function promptTokens(size: PromptSize, model: Model): number {
   return text + media;
 }
 
-/**
- * The same, separately for text and media. A prompt larger than the context keeps its media tokens,
- * which cost more, and loses text tokens.
- */
+/** A prompt larger than the context keeps its media tokens, which cost more. */
 export function promptBound(size: PromptSize, model: Model): PromptTokens {
   if (size.inputs !== undefined) return inputsBound(size, size.inputs, model);
   const { contextTokens = Number.MAX_SAFE_INTEGER, tokensPerByte = defaultTokensPerByte } = model;
@@ -164,7 +147,6 @@ function inputsBound(
   return { text, media };
 }
 
-/** The most output tokens of one answer: the stated maximum, else a default. */
 export function outputBound(call: Call, model: Model): number {
   return statedMaximum(call, model) ?? defaultOutputTokens;
 }

@@ -17,50 +17,34 @@ import type { Settlement } from './settlement.ts';
 /** The result of a request to grow a hold; `denied` also if the store did not answer. */
 export type Growth = 'granted' | 'denied' | 'lapsed';
 
-/** How much of its hold a reply has used. */
 export interface HoldUse {
-  /** How much it has used so far. */
   readonly nanos: () => Nanos;
   /** The reply is paused until its hold grows, and no request for that is running. */
   readonly isWaiting: () => boolean;
-  /** Requests growth again. */
   readonly retry: () => void;
 }
 
-/** Keeps the hold of one call. */
 export interface HoldKeeper {
-  /**
-   * Renews the lease of this settlement's hold until it closes. The call may take `totalMs`, and
-   * with other timeouts no more than `longestMs`.
-   */
+  /** The call may take `totalMs`, and with other timeouts no more than `longestMs`. */
   keepAlive(settlement: Settlement, times: Pick<ModelPlan, 'totalMs' | 'longestMs'>): void;
   /** Limits the time of a call without a hold. Its attempts are watched like those of others. */
   limitTime(startedMs: number, totalMs: number): void;
   /** Replaces the total time of the call by that of its channel, from the start of the call. */
   setTotalTimeout(totalMs: number): void;
-  /** Registers how the reply uses its hold, which may have to grow. */
   observe(use: HoldUse): void;
-  /**
-   * Requests growth from the store immediately. Cuts the call if the hold is used up and can't
-   * grow.
-   */
+  /** Cuts the call if the hold is used up and can't grow. */
   grow(): Promise<Growth>;
 }
 
-/** A call whose hold is kept alive. */
 export interface KeptCall {
   readonly caller: Pick<CallerConnection, 'abort'>;
-  /** False once the call is done. */
   isRunning(): boolean;
-  /** The action for an expired timeout of its attempt; undefined if none has expired. */
   overdueAction(nowMs: number): (() => void) | undefined;
 }
 
-/** A hold in the timer's list. */
 export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   readonly call: KeptCall;
   settlement: Settlement | undefined;
-  /** It has no hold; only its time is limited. */
   isWithoutHold: boolean;
   keptMs: number;
   deadlineMs: number;
@@ -75,14 +59,12 @@ export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
 /** An entry whose hold has not ended. */
 type HoldingEntry = KeptEntry & KeptHold;
 
-/** Keeps the holds of all calls. */
 export interface HoldKeepers {
   begin(call: KeptCall): KeptEntry;
   /** Runs the timer's work, every second. Never rejects. */
   tick(entries: readonly KeptEntry[]): Promise<void>;
 }
 
-/** The dependencies of a gateway's keepers. */
 interface KeepersDeps {
   readonly settings: () => Settings;
   /** Asks the quota store on behalf of all calls. */
@@ -90,7 +72,6 @@ interface KeepersDeps {
   readonly emit: EventListener;
 }
 
-/** Makes the keepers. `ports` asks the quota store on behalf of all calls. */
 export function holdKeepers(
   settings: () => Settings,
   ports: PortCalls,
@@ -237,10 +218,7 @@ function isTimed(entry: KeptEntry): boolean {
   return entry.isWithoutHold || isHolding(entry);
 }
 
-/**
- * The action for a call whose time or hold is used up; undefined if neither is. If the check of a
- * call throws, that call is ended, so that the others are still checked in the same pass.
- */
+/** If the check of one call throws, that call is ended: the others are still checked. */
 function overdue(entry: KeptEntry, nowMs: number, emit: EventListener): (() => void) | undefined {
   try {
     return overdueAction(entry, nowMs);

@@ -15,7 +15,6 @@ import {
 } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 
-/** The end of a call's hold, and the store that has the hold. */
 export interface Delivery {
   readonly requestId: string;
   readonly end: HoldEnd;
@@ -27,28 +26,17 @@ export interface Delivery {
   onLateDelivery?: () => MaybePromise<void>;
 }
 
-/** The deliveries that have not reached their stores yet. */
 export interface Outbox {
-  /**
-   * Delivers now, or as soon as the store can take it. Resolves with true if the store has taken it
-   * now. Never rejects.
-   */
+  /** Resolves with true if the store has taken it now; else it is retried. Never rejects. */
   deliver(delivery: Delivery): Promise<boolean>;
-  /**
-   * Passes a record to the sink. A failure is reported and not retried, because the sink may have
-   * written the record.
-   */
+  /** A failure is reported and not retried, because the sink may have written the record. */
   log(record: UsageRecord, sink: UsageSink | undefined, ports: PortCalls): Promise<void>;
-  /** How many deliveries wait, and the age of the oldest in ms. */
   waiting(): { readonly waiting: number; readonly oldestMs: number | undefined };
   /** Retries what is due. Called by the gateway's timer; never rejects. */
   retry(): Promise<void>;
   /** Retries everything once, at shutdown. Never rejects. */
   flush(): Promise<void>;
-  /**
-   * Reports what is still waiting to the host as events and drops it; later failures are reported
-   * immediately.
-   */
+  /** Reports what still waits to the host and drops it. Later failures are reported at once. */
   abandon(): void;
 }
 
@@ -67,7 +55,6 @@ const maxWaiting = 100_000;
 /** How many deliveries are tried at once, so that a store that has recovered is not overloaded. */
 const batchSize = 64;
 
-/** The deliveries that wait, and what is needed to retry them. */
 interface OutboxState {
   readonly clock: Clock;
   readonly queue: Set<QueuedDelivery>;
@@ -75,7 +62,6 @@ interface OutboxState {
   isAbandoned: boolean;
 }
 
-/** Makes the outbox of a gateway. */
 export function outbox(clock: Clock): Outbox {
   const queue = new Set<QueuedDelivery>();
   const state: OutboxState = { clock, queue, currentPass: undefined, isAbandoned: false };

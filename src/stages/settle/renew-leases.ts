@@ -8,10 +8,8 @@ import { isExtendResults } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 import type { Settlement } from './settlement.ts';
 
-/** A hold whose lease is renewed while its call runs. */
 export interface KeptHold {
   readonly settlement: Settlement;
-  /** How much of the hold the reply has used so far. */
   readonly observed: () => Nanos;
   /** The store refused to grow the hold. */
   refused: boolean;
@@ -22,10 +20,7 @@ export interface KeptHold {
 /** A hold of which this share is used grows by its initial amount. */
 const growAtPercent = 60n;
 
-/**
- * Renews the leases and records the store's answers in the holds. Never rejects: a store that is
- * down is asked again.
- */
+/** Never rejects: a store that is down is asked again. */
 export async function renewLeases(
   holds: readonly KeptHold[],
   quota: QuotaStore,
@@ -46,7 +41,6 @@ export async function renewLeases(
   }
 }
 
-/** The amount to add to a hold; undefined if it is still sufficient. */
 function growthOf({ settlement, observed }: KeptHold): Nanos | undefined {
   const held = settlement.heldNanos();
   const isSufficient = observed() * 100n < held * growAtPercent;

@@ -13,7 +13,6 @@ import { reportBug } from '../refuse.ts';
 import { type Charge, type ChargedCall, chargeFor, costNanosOf } from './charge.ts';
 import type { CallEnd } from './settlement.ts';
 
-/** A call at its end. */
 export interface SettledCall extends ChargedCall {
   readonly admitted: Admitted;
   readonly emit: EventListener;
@@ -21,17 +20,13 @@ export interface SettledCall extends ChargedCall {
   readonly reportUnknown: (channelId: string, members: readonly string[]) => void;
 }
 
-/** How a call has ended, and what it is charged. */
 export interface ChargedEnd {
   readonly callEnd: CallEnd;
   readonly rule: ChargeRule;
   readonly charge: Charge;
 }
 
-/**
- * Computes the charge, and reports what is unusual about it. If that fails, because a host has
- * changed the record of its model during the call, the whole hold is charged.
- */
+/** If that fails, because a host has changed its model's record, the whole hold is charged. */
 export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: CallEnd): Charge {
   const { emit, heldNanos, admitted, channel, reportUnknown } = settled;
   const { requestId } = admitted.received.responseContext;
@@ -57,9 +52,7 @@ export function reportedCharge(settled: SettledCall, rule: ChargeRule, callEnd: 
   }
 }
 
-/**
- * Corrects the rate limits. If the tokens can't be computed, what the call has taken stays taken.
- */
+/** If the tokens can't be computed, what the call has taken stays taken. */
 export function correctRates(
   rates: TakenRates,
   { emit, admitted }: SettledCall,
@@ -74,9 +67,7 @@ export function correctRates(
   rates.settle(ending, tokens);
 }
 
-/**
- * The operator's cost; undefined, and reported, if the channel's cost can't be applied any more.
- */
+/** Undefined, and reported, if the channel's cost can't be applied any more. */
 export function reportedCost(
   settled: SettledCall,
   rule: ChargeRule,

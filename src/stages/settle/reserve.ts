@@ -19,15 +19,9 @@ import { outputBound } from './hold.ts';
 import type { Outbox } from './outbox.ts';
 import type { Reservation } from './settlement.ts';
 
-/** Reserves the quota of a call. */
 export type Reserve = (admitted: Admitted) => Promise<Reservation>;
 
-/**
- * Makes the function that reserves quota.
- *
- * It throws a GatewayError: `insufficient_quota`, `rate_limited` for too many concurrent calls, or
- * `store_unavailable`.
- */
+/** The function throws `insufficient_quota`, `rate_limited` or `store_unavailable`. */
 export function reserver(emit: EventListener, outbox: Outbox): Reserve {
   const periodFor = periodNames();
   const reportLevels = quotaLevels(emit);
@@ -77,10 +71,7 @@ function isLimited({ maxConcurrentCalls }: HeldSubject): boolean {
   return maxConcurrentCalls !== undefined;
 }
 
-/**
- * False if the store says that nothing was done. A store that is down need not get a release for
- * each refusal.
- */
+/** A store that is down need not get a release for each refusal. */
 function mayBeHeld(error: unknown): boolean {
   if (!isGatewayError(error) || error.code !== 'store_unavailable') return false;
   const { cause } = error;
@@ -161,18 +152,14 @@ function periodNames(): typeof periodName {
   };
 }
 
-/** The call whose hold was refused. */
 export interface RefusedCall {
   readonly key: Pick<ApiKey, 'id' | 'quota'>;
-  /** The most that the call may cost. */
   readonly nanos: Nanos;
   /** The part of that which is held already. */
   readonly heldNanos?: Nanos;
-  /** How a shorter reply would make the call cheaper, if it would. */
   readonly shorter?: ShorterReply | undefined;
 }
 
-/** The error for a hold that the store refused, or refused to grow. */
 export function reserveError(
   result: Exclude<ReserveResult, { readonly status: 'held' }>,
   call: RefusedCall,
@@ -249,7 +236,6 @@ function noQuota(reason: FailureReason): GatewayError {
   );
 }
 
-/** Checks how much is left by the result of a reserve. */
 type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
 
 /** The reported levels are kept for this many subjects and periods; the oldest are dropped. */
@@ -300,11 +286,9 @@ export function quotaLevels(emit: EventListener): QuotaLevels {
   };
 }
 
-/** A way for the caller to make a call cheaper. */
 interface ShorterReply {
   /** The member of the request that limits the reply, as the caller spells it. */
   readonly member: string;
-  /** The output tokens of the hold. */
   readonly heldTokens: number;
   /** The hold of the same call if its reply were limited to one token. */
   readonly leastNanos: Nanos;

@@ -23,7 +23,6 @@ import {
 } from './reported-charge.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
-/** Dependencies of a settlement. */
 export interface SettlementDeps {
   readonly admitted: Admitted;
   readonly reservation: Reservation;
@@ -32,14 +31,12 @@ export interface SettlementDeps {
   readonly outbox: Outbox;
   readonly emit: EventListener;
   readonly reportUnknown: SettledCall['reportUnknown'];
-  /** Called once, when the call ends. */
   readonly onClose: () => void;
 }
 
 /** The lease of a call in doubt, during which the host may find out what became of an image. */
 const inDoubtLeaseMs = 900_000;
 
-/** The state of a call's settlement. */
 interface SettlementState extends SettlementDeps {
   /** The call, with the model that serves it now. */
   admitted: Admitted;
@@ -60,20 +57,17 @@ interface SettlementState extends SettlementDeps {
   renewed: Promise<void> | undefined;
 }
 
-/** Makes the settlement of a call that has reserved quota. */
 export type Settle = (
   admitted: Admitted,
   reservation: Reservation,
   rates: TakenRates | undefined,
 ) => Settlement;
 
-/** Makes the settlements of a gateway, and counts the open ones. */
 export interface Settler {
   readonly settle: Settle;
   readonly openCount: () => number;
 }
 
-/** Settlements whose ends go out through one outbox. */
 export function settler(outbox: Outbox, emitAll: EventListener): Settler {
   const reportUnknown = onceForEach((channelId, members: readonly string[]) =>
     emitAll({ type: 'unknown_usage', channelId, members }),
@@ -92,7 +86,6 @@ export function settler(outbox: Outbox, emitAll: EventListener): Settler {
   };
 }
 
-/** Makes the settlement of a hold. */
 function settlementOf(deps: SettlementDeps): Settlement {
   const { reservation } = deps;
   const { settings, responseContext } = deps.admitted.received;
@@ -169,10 +162,7 @@ function newState(deps: SettlementDeps): SettlementState {
   };
 }
 
-/**
- * Never rejects, because the code that ends a reply can't handle an error. A call whose record
- * can't be made still has its hold ended, and an event.
- */
+/** Never rejects. A call whose record can't be made still has its hold ended, and an event. */
 async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void> {
   if (state.isClosed) return;
   state.isClosed = true;
@@ -210,10 +200,7 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
   }
 }
 
-/**
- * The store has taken a charge that it could not take at first; a second revision of the record
- * says so.
- */
+/** The store has taken a charge late: a second revision of the record says so. */
 async function recordLateBooking(
   { outbox, emit, admitted: { received } }: SettlementDeps,
   unbooked: UsageRecord,
@@ -240,7 +227,6 @@ function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): Ho
     : { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
 }
 
-/** How a call has ended, what it is charged, and how long it took. */
 interface Outcome extends ChargedEnd {
   readonly durationMs: number;
 }

@@ -18,7 +18,6 @@ export interface Reservation {
   readonly nanos: Nanos;
 }
 
-/** How a reply ended, as far as its charge depends on it. */
 export interface ReplyEnd {
   readonly ending: CallEnding;
   readonly usage?: Usage | undefined;
@@ -26,18 +25,15 @@ export interface ReplyEnd {
   readonly countedTokens?: number | undefined;
 }
 
-/** How a call ended. */
 export interface CallEnd extends ReplyEnd {
   /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
   /** The error that the caller got; undefined if it got none, or had disconnected. */
   readonly code?: ErrorCode | undefined;
-  /** The member of the request that this error names. */
   readonly param?: string | undefined;
   readonly reason?: FailureReason | undefined;
 }
 
-/** The owner of a hold, which ends it. */
 export interface Settlement {
   readonly requestId: string;
   /** Emits in the asynchronous context of the request, wherever it is called from. */
@@ -45,28 +41,20 @@ export interface Settlement {
   /** When the hold was granted, on the monotonic clock. */
   readonly startedMs: number;
   readonly reservation: Reservation;
-  /** The store that keeps the hold. */
   readonly quota: QuotaStore;
   /** False once `close` was called. Until then the lease must be renewed. */
   isOpen(): boolean;
   /** Prices and records the call with another model, and these labels, from here on. */
   serveWith(model: Model, hold: Hold, metadata: UsageRecord['metadata']): void;
-  /** Adds an attempt on a channel to the record. */
   addAttempt(channel: Channel, attempt: CallAttempt): void;
   /** How many attempts the record has, with all models that have served the call. */
   attemptCount(): number;
   /** True if one of them may have run upstream, at least in part. */
   mayHaveRun(): boolean;
-  /** Records when the first byte was sent to the caller. */
   recordFirstByte(): void;
-  /** The current hold, including its growth. */
   heldNanos(): Nanos;
-  /**
-   * The most that the reply so far may cost. Without usage, the content is priced at the most
-   * expensive rates.
-   */
+  /** Without usage, the content is priced at the most expensive rates. */
   observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
-  /** Adds to the hold of a stream that was allowed to grow. */
   addHeld(nanos: Nanos): void;
   /** Registers a renewal of the lease that has started; the promise must never reject. */
   trackRenewal(renewal: Promise<void>): void;

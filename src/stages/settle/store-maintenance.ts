@@ -8,7 +8,6 @@ import type { QuotaStore } from '../../ports/quota-store.ts';
 import { isCheckResult, isSweepResult } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 
-/** The background work of one gateway for its quota store. */
 export interface StoreMaintenance {
   /** Runs the store's self-test at start-up. Problems become an event. Never rejects. */
   check(): Promise<void>;
@@ -19,10 +18,7 @@ export interface StoreMaintenance {
 const sweepEveryMs = 30_000;
 const maxLeases = 1_000;
 
-/**
- * Makes the background work. It reads the current settings each time, because a host may replace
- * its store.
- */
+/** Reads the current settings each time, because a host may replace its store. */
 export function storeMaintenance(
   settings: () => Settings,
   ports: PortCalls,

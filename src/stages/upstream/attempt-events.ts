@@ -5,7 +5,6 @@ import { withThrown } from '../../thrown.ts';
 import type { Held } from '../call-record.ts';
 import type { ChannelPlan } from '../models/model-plan.ts';
 
-/** How an attempt ended. */
 export interface AttemptEnd {
   /** The HTTP status that the upstream sent; undefined if none arrived. */
   readonly status: number | undefined;
@@ -24,7 +23,6 @@ export interface AttemptReport {
   partFailed(status: number | undefined, reason: FailureReason): void;
 }
 
-/** An attempt that starts now. */
 export interface StartingAttempt {
   readonly held: Held;
   readonly channelPlan: ChannelPlan;
@@ -73,7 +71,6 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
   };
 }
 
-/** The members that all events of the attempt have. */
 function membersOf({ held, channelPlan, account }: StartingAttempt) {
   const { admitted, settlement } = held;
   return {

@@ -32,10 +32,7 @@ const maxAttempts = 3;
 /** Another channel is tried only if this share of the time for a first byte is left. */
 const minShareLeft = 1 / 3;
 
-/**
- * Sends the call upstream. The time for a first byte counts from `startedMs`. Never rejects because
- * of an upstream's failure.
- */
+/** Never rejects for an upstream's failure. The time for a first byte is from `startedMs`. */
 export async function callUpstream(
   held: Held,
   upstreams: Upstreams,
@@ -172,7 +169,6 @@ function withEarlierFailures(
   return isOpen ? { ...upstreamReply, reply: { ...reply, ending: 'failed' } } : upstreamReply;
 }
 
-/** True if another channel may be tried after these failures. */
 function mayTry(failures: readonly CallFailure[], held: Held): boolean {
   const last = failures.at(-1);
   if (last === undefined) return true;
@@ -210,7 +206,6 @@ const noRedaction: ErrorRedaction = {
   rejectsBeforeWork: false,
 };
 
-/** The outcome of a call that was answered without an upstream. */
 function answeredLocally(reply: Extract<Prepared, { readonly kind: string }>): UpstreamOutcome {
   return {
     reply,
@@ -221,7 +216,6 @@ function answeredLocally(reply: Extract<Prepared, { readonly kind: string }>): U
   };
 }
 
-/** The failure of a call, from the failures of all its attempts. */
 function overallFailure(
   failures: readonly CallFailure[],
   considered: Pick<Considered, 'passed' | 'credentials'>,
@@ -265,10 +259,7 @@ function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   );
 }
 
-/**
- * True if the caller disconnected and the call does not continue without it. A call that continues
- * keeps its real failure, for the usage record.
- */
+/** A call that continues keeps its real failure, for the usage record. */
 function isAbandoned({ admitted, continuesAfterDisconnect }: Held): boolean {
   return admitted.running.caller.isDisconnected && !continuesAfterDisconnect;
 }

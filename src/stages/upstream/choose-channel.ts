@@ -17,17 +17,14 @@ import type { Upstreams } from './try-channel.ts';
 /** How many channels' functions one call may ask for a credential. */
 const maxCredentials = 16;
 
-/** What a call knows of the channels that it has considered. */
 export interface Considered {
   /** The ids of channels that were tried, or can't serve the call. */
   readonly passed: string[];
-  /** A channel has been tried and has failed. */
   readonly hasTried: boolean;
   /** Undefined while no chosen channel has a function as its credential. */
   readonly credentials: CallCredentials | undefined;
 }
 
-/** Chooses the channel to try next; `isAllowed` restricts the choice. */
 export function choose(
   { call, key, model, plan, route, isLastModel, received: { request, settings } }: Admitted,
   { passed, hasTried, credentials }: Considered,
@@ -93,7 +90,6 @@ function isUnknown({ credential, id }: Channel, known: CallCredentials | undefin
   return typeof credential !== 'string' && known?.has(id) !== true;
 }
 
-/** The channel's function is not called, because the call has reached `maxCredentials`. */
 function isUnasked({ id }: Channel, known: CallCredentials): boolean {
   return known.size >= maxCredentials && !known.has(id);
 }
@@ -151,10 +147,7 @@ export async function resolveCredential(
   return health.availability(channel, upstreamModel, kind, answer.account).kind === 'available';
 }
 
-/**
- * Takes the channel, in the same turn of the event loop in which it was chosen. Otherwise two calls
- * could both become the half-open trial of one channel.
- */
+/** In the same turn as the choice: else two calls could both become the half-open trial. */
 export function takeChannel(
   { call, key, model: { id: modelId }, running }: Admitted,
   { channel, upstreamModel }: ChannelPlan,

@@ -13,7 +13,6 @@ import { transportError } from '../../upstream/transport-error.ts';
 import type { Admitted } from '../call-record.ts';
 import { isRecord } from '../ports/port-answers.ts';
 
-/** What a channel's function returned for a call. */
 export type Credential =
   | {
       readonly kind: 'secret';
@@ -41,7 +40,6 @@ export interface PerKeyFunctions extends Pick<WeakSet<CredentialFunction>, 'add'
   unnamed(channel: Channel, secret: string): void;
 }
 
-/** Knows no function yet. */
 export function perKeyFunctions(): PerKeyFunctions {
   const functions = new WeakSet<CredentialFunction>();
   const seen = new WeakMap<Channel, SeenSecrets>();

@@ -16,7 +16,6 @@ import type { HealthScope } from '../../upstream/health-signal.ts';
  */
 export type Retry = 'elsewhere' | 'once' | 'never';
 
-/** The meaning of a status. */
 export interface FailureRow {
   readonly code: ErrorCode;
   readonly reason: FailureReason;
@@ -25,17 +24,12 @@ export interface FailureRow {
   readonly health: HealthEffect;
   /** The upstream's own message is forwarded, because it helps the caller fix the request. */
   readonly forwardsMessage?: boolean;
-  /**
-   * Replaces the message for the code, if the same call will fail until the host changes something.
-   */
+  /** For a failure that will repeat until the host changes something. */
   readonly persistentMessage?: string;
-  /**
-   * A channel may declare that it sends this status before it does any work (`rejectsBeforeWork`).
-   */
+  /** A channel may declare that it does no work before this status (`rejectsBeforeWork`). */
   readonly isBeforeWork?: boolean;
 }
 
-/** How a failure affects the health of its channel. */
 export type HealthEffect =
   | 'none'
   /** Five in a row open the circuit breaker of the model on the account. */
@@ -106,10 +100,7 @@ const credentialRefused: FailureRow = {
   health: 'refused',
   persistentMessage: accountRefusedMessage,
 };
-/**
- * The operator's account has no money or quota left. It cools down for an hour, whatever wait the
- * upstream states.
- */
+/** The account is out of money or quota. It cools down for an hour, whatever wait is stated. */
 const exhausted = { cooldownScope: 'account', forMs: 3_600_000, isLastResort: false } as const;
 const paymentRequired: FailureRow = {
   ...accountForbidden,
@@ -174,7 +165,6 @@ const byStatus: Readonly<Record<number, FailureRow>> = {
   529: overloaded,
 };
 
-/** The meaning of a refusal, by its status or by the one that an error inside the reply names. */
 export function rowOf(report: FailureReport): FailureRow {
   const { status } = report;
   if (report.isBilled === true) return protocolError;

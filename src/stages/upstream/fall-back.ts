@@ -22,7 +22,6 @@ import { choose } from './choose-channel.ts';
 import { type CallFailure, isGatewayCut } from './failure.ts';
 import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
 
-/** The parts of a gateway that `fallBack` needs. */
 export interface FallBackDeps {
   readonly records: RecordChecks;
   readonly plans: ModelPlans;
@@ -30,7 +29,6 @@ export interface FallBackDeps {
   reportUnbounded(modelId: string): void;
 }
 
-/** The outcome of a call, and the call with the model that has served it. */
 export interface FallenBack {
   readonly outcome: UpstreamOutcome;
   readonly served: Held;
@@ -45,20 +43,15 @@ const accountFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_rate_limited',
 ]);
 
-/**
- * True if another model may be asked after this failure. A call that may have run is not sent to
- * another model, because the caller would pay for one reply and its operator for two.
- */
+/** A call that may have run is not sent again: its operator would pay for two replies. */
 export function mayFallBack(failure: CallFailure, { model }: Admitted): boolean {
   return model.fallbacks !== undefined && isAccountsFault(failure);
 }
 
-/** True if the accounts are out, and nothing has run on them. */
 function isAccountsFault({ error, ending }: CallFailure): boolean {
   return ending === 'not_run' && accountFailures.has(error.code);
 }
 
-/** A call whose model is out. */
 interface Fallback extends FallBackDeps {
   readonly held: Held;
   /** Models that were not asked, because their channels cool down. */
@@ -152,10 +145,7 @@ function startOf({ admitted }: Held): number {
   return admitted.received.settings.clock.monotonicMs();
 }
 
-/**
- * The call with another model; undefined if the key may not use that model, if the model does not
- * support the request, or if the host's guard refuses it.
- */
+/** Undefined if the key, the model or the host's guard does not allow it. */
 async function candidateFor(
   modelId: string,
   { held: { admitted, settlement }, records, plans, upstreams }: Fallback,
@@ -188,10 +178,7 @@ function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admi
   }
 }
 
-/**
- * The call of a candidate, whose cost is held from here on; undefined if its rate limits or the
- * quota do not suffice for it.
- */
+/** Its cost is held from here on. Undefined if its rate limits or the quota do not suffice. */
 async function heldFor(
   candidate: Admitted,
   { held, reportUnbounded }: Fallback,

@@ -12,7 +12,6 @@ import type { CallFailure } from './failure.ts';
 /** SDKs ignore a shorter wait. */
 const minWaitMs = 1_000;
 
-/** A call of which every attempt failed. */
 export interface FailedCall {
   readonly admitted: Admitted;
   readonly ending: CallFailure['ending'];
@@ -22,7 +21,6 @@ export interface FailedCall {
   readonly perKey: PerKeyFunctions;
 }
 
-/** Returns the failure as the caller gets it. */
 export function finalFailure(
   failure: CallFailure,
   failed: FailedCall,
@@ -60,10 +58,6 @@ function retryAdvice(
   return shouldRetry === undefined && ending === 'not_run' ? { shouldRetry: true } : {};
 }
 
-/**
- * The time until the first channel that may serve the call is available, in ms; undefined if
- * unknown.
- */
 function soonestAvailableMs(
   { admitted, passed, credentials, perKey }: FailedCall,
   health: ChannelHealth,

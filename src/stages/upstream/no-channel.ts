@@ -14,7 +14,6 @@ import { unknownModelMessage } from './failure-table.ts';
 /** Used if all channels are busy: a call may end at any moment. */
 const busyWaitMs = 1_000;
 
-/** Emits the event and returns the failure. */
 export function noChannel(
   { model, received }: Pick<Admitted, 'model' | 'received'>,
   { reason, untilMs, isRateLimit }: Extract<Choice, { readonly kind: 'none' }>,

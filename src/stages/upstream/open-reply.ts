@@ -27,7 +27,6 @@ import {
 import type { RunningCall } from '../running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
-/** The result of opening a 2xx response. */
 export type Opening = Judgement | StreamedReply;
 
 /** A streamed reply; `firstOutput` is what its tap has already put out. */
@@ -118,7 +117,6 @@ async function openStream(
 
 interface StreamStart {
   readonly running: Pick<RunningCall, 'watch'>;
-  /** The part of the body that was read before. */
   readonly first?: BodyHead;
 }
 
@@ -200,10 +198,7 @@ function isFilled({ length }: Uint8Array): boolean {
 const eventLine = /[\r\n](?:data|event):/;
 const eventLineLength = '\nevent:'.length;
 
-/**
- * Makes a function that searches the chunks of a body for an event after what looks like a JSON
- * document.
- */
+/** Searches the chunks for an event after what looks like a JSON document. */
 function eventDetector(): (chunk: Uint8Array) => boolean {
   let last = '';
   return (chunk) => {

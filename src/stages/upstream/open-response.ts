@@ -9,7 +9,6 @@ import type { FailedReply, PreparedCall, PreparedRequest } from '../prepare/prep
 import { type Opening, openReply } from './open-reply.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
-/** Opens the response to one request, whatever its status. */
 export async function openResponse(
   response: OpenedResponse,
   prepared: PreparedRequest,

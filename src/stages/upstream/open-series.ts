@@ -11,25 +11,19 @@ import type { CallFailure } from './failure.ts';
 import type { Opening } from './open-reply.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
-/** The parts of an attempt that its series needs. */
 export interface SeriesDeps {
-  /** Sends the first request of the series. */
   sendFirst(isRepeated: boolean): Promise<OpenedResponse>;
-  /** Sends a further one. */
   send(body: readonly Uint8Array[]): Promise<OpenedResponse>;
   openError(response: OpenedResponse): Promise<FailedReply>;
   failureOf(failed: FailedReply | BadReply): CallFailure;
   failureOfBreak(error: UpstreamError): CallFailure;
   /** Reports the failure of a request that is sent again. */
   report(failure: CallFailure): void;
-  /** Takes from the budget for retries of what may have run; false if the budget is used up. */
   mayRetry(): boolean;
 }
 
-/** The result of opening a response, or a series of them. */
 export type Opened = Opening | MadeReply;
 
-/** A request that failed, as a response or by its connection. */
 type FailedRequest =
   | { readonly failed: FailedReply | BadReply }
   | { readonly broken: UpstreamError };
@@ -68,10 +62,7 @@ function failedSeries(request: FailedRequest): Opened {
   return request.failed;
 }
 
-/**
- * True for a failure that a second try may not meet: not for a fault of the request or the account,
- * and not for a rate limit, which would refuse again.
- */
+/** Not for a fault of the request or the account, nor a rate limit, which would refuse again. */
 function mayResend(request: FailedRequest, deps: SeriesDeps): boolean {
   const failure =
     'broken' in request ? deps.failureOfBreak(request.broken) : deps.failureOf(request.failed);
@@ -81,7 +72,6 @@ function mayResend(request: FailedRequest, deps: SeriesDeps): boolean {
   return true;
 }
 
-/** Reads the response to one request. Returns what is wrong with it; undefined if nothing is. */
 async function receive(
   send: () => Promise<OpenedResponse>,
   series: RequestSeries,
@@ -101,11 +91,7 @@ async function receive(
   }
 }
 
-/**
- * Reads a body to its end, a bounded number of bytes in each turn of the event loop.
- *
- * @throws UpstreamError if the body breaks off, or `write` throws
- */
+/** @throws UpstreamError if the body breaks off, or `write` throws */
 function readInTurns(opened: DetachableBody, write: (chunk: Uint8Array) => void): Promise<void> {
   const body = bodyInTurns(opened);
   const whole = body.takeWhole(turnBytes);

@@ -20,7 +20,6 @@ export interface OpenedResponse extends UpstreamResponse {
   readonly body: DetachableBody;
 }
 
-/** The latest response of an attempt; without a status until one has arrived. */
 export interface LatestResponse {
   status: number | undefined;
 }

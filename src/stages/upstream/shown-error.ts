@@ -25,13 +25,9 @@ export function safeError(error: unknown, secrets: readonly string[]): unknown {
   return containsSecret(textsOf(error), secrets) ? shownError(error, secrets) : error;
 }
 
-/** What a request may have sent as its key or its session. */
 export type SecretBearer = Pick<GatewayRequest, 'headers'> & { readonly search?: string };
 
-/**
- * The secrets of a request: its keys, in whatever header and place of the URL the APIs have them,
- * and the values of its cookies.
- */
+/** Its keys, in whatever header and place of the URL the APIs have them, and its cookies. */
 export function secretsOf({ headers, search = '' }: SecretBearer, vary: string): readonly string[] {
   const partsOf = (name: string): readonly string[] => String(headers[name] ?? '').split(/[,;\s]+/);
   const names = vary.split(', ').filter((name) => !decidingHeaders.includes(name));

@@ -6,7 +6,6 @@ import type { Credential } from './credential.ts';
 import type { CallFailure } from './failure.ts';
 import { safeError, shownError } from './shown-error.ts';
 
-/** A failed attempt. */
 interface FailedAttempt {
   readonly held: { readonly admitted: { readonly received: Pick<Received, 'secrets'> } };
   readonly channelPlan: Pick<ChannelPlan, 'secrets'>;

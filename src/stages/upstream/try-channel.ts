@@ -42,15 +42,12 @@ import { type Opened, openSeries, type SeriesDeps } from './open-series.ts';
 import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-upstream.ts';
 import { thrownBy } from './thrown-by.ts';
 
-/** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | MadeReply | StreamedReply;
 
-/** A reply of an upstream, and what the relay needs to know about its origin. */
 export interface UpstreamReply {
   readonly reply: OpenedReply;
   readonly redaction: ErrorRedaction;
   readonly callerParam?: CallerParam | undefined;
-  /** Headers with notes for the caller about a translated call. */
   readonly notes: HeaderMap;
   /** The channel, in use until the reply is over; undefined if no upstream was called. */
   readonly lease: ChannelLease | undefined;
@@ -62,16 +59,13 @@ export interface UpstreamReply {
   readonly account?: string;
 }
 
-/** A reply, or the reason why there is none. */
 export type UpstreamOutcome = UpstreamReply | { readonly failure: CallFailure };
 
-/** The objects that all calls of a gateway share on the upstream side. */
 export interface Upstreams {
   readonly client: UpstreamClient;
   readonly health: ChannelHealth;
   readonly retries: RetryBudget;
   readonly freeDisconnects: FreeDisconnects;
-  /** The credential functions that are known to return a secret of their own for each key. */
   readonly perKeyCredentials: PerKeyFunctions;
   readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;
@@ -80,7 +74,6 @@ export interface Upstreams {
   readonly translations: Pick<Translations, 'load' | 'loaded'>;
 }
 
-/** One attempt of a call on one channel. */
 export interface Attempt {
   readonly held: Held;
   readonly channelPlan: ChannelPlan;
@@ -100,7 +93,6 @@ export interface Attempt {
 
 type StartingAttempt = Pick<Attempt, 'held' | 'channelPlan' | 'credential' | 'lease'>;
 
-/** Reports that an attempt starts, if somebody listens. */
 export function reportIfObserved(starting: StartingAttempt): AttemptReport | undefined {
   return starting.held.admitted.received.emit.isObserved ? reportOf(starting) : undefined;
 }
@@ -163,17 +155,10 @@ function endedSeries(outcome: UpstreamOutcome, series: RequestSeries): UpstreamO
   return { failure: failedSeries(outcome.failure, series) };
 }
 
-/**
- * A call that waited this long for a first byte counts against the channel, even if something else
- * ended it.
- */
+/** Such a wait counts against the channel, even if something else ended the call. */
 const longSilenceMs = 20_000;
 
-/**
- * Adapts the health signal of a call that got nothing for a long time before its caller
- * disconnected or its total time was up. The upstream did not cause the end, but may be the reason
- * for it.
- */
+/** The upstream did not cause the end of such a call, but may be the reason for it. */
 function blameLongSilence(
   failure: CallFailure,
   { stage, reason }: UpstreamError,
@@ -189,7 +174,6 @@ function blameLongSilence(
   return { ...failure, healthSignal: { kind: 'failed', reason, where: 'model', timedOut: true } };
 }
 
-/** What the further requests of a series need. */
 function seriesDeps(
   prepared: PreparedSeries,
   access: Access,
@@ -214,7 +198,6 @@ function seriesDeps(
   };
 }
 
-/** Sends the request with which the attempt begins, and notes when its response begins. */
 async function sendFirst(
   attempt: Attempt,
   access: Access,
@@ -302,7 +285,6 @@ function withAccount(reply: UpstreamReply, { channelPlan, credential }: Attempt)
   return { ...reply, account: servingAccount(channelPlan.channel, credential) };
 }
 
-/** Records the outcome for the usage record and the channel's health. */
 function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcome {
   const { lease, held } = attempt;
   const { call } = held.admitted;
@@ -368,7 +350,6 @@ function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {
   return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
 }
 
-/** The account that the channel's function named; undefined for the channel's own. */
 function accountName(credential: Credential): string | undefined {
   return credential.kind === 'secret' ? credential.account?.name : undefined;
 }

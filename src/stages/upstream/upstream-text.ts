@@ -5,7 +5,6 @@
  * for.
  */
 
-/** What a caller may not see of an account. */
 export interface AccountSecrets {
   /** The credential, and the values of the channel's headers, which may be tokens. */
   readonly secrets: readonly string[];
@@ -20,7 +19,6 @@ const blockChars = partChars / 2;
 /** The Base64 of a shorter secret is too short to be found in nothing else. */
 const minEncodedChars = 6;
 
-/** The scheme in the value of a header. */
 const scheme = /^(?:Bearer|Basic|Token|Api-?Key) +/i;
 /** The beginning that all secrets of a vendor have, and the public part of our own. */
 const publicPrefix = new RegExp(

@@ -18,11 +18,7 @@ const decoders = {
   br: createBrotliDecompress,
 };
 
-/**
- * The body without its content encoding.
- *
- * @throws UpstreamError `encoded` for an encoding that is none of gzip, deflate and br, or several
- */
+/** @throws UpstreamError `encoded` unless the encoding is one of gzip, deflate and br */
 export function decodeBody(body: UpstreamBody, headers: HeaderMap): UpstreamBody {
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return body;

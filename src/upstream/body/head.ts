@@ -3,24 +3,15 @@
 import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 
-/**
- * A body whose reader can be replaced: first the one that checks the beginning, then the one that
- * forwards the rest.
- */
+/** One reader checks the beginning, and is replaced by the one that forwards the rest. */
 export interface DetachableBody extends UpstreamBody {
-  /**
-   * Attaches a reader in place of the current one. Chunks that arrived while none was attached are
-   * passed first, joined into one.
-   */
+  /** Chunks that arrived while no reader was attached are passed first, joined into one. */
   start(sink: ByteSink): void;
-  /** Detaches the reader. */
   detach(): void;
 }
 
-/** The beginning of a body. */
 export interface BodyHead {
   readonly bytes: Uint8Array;
-  /** Whether the body ends here. */
   readonly ended: boolean;
 }
 

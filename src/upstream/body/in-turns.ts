@@ -28,7 +28,6 @@ export function bodyInTurns(body: DetachableBody): DetachableBody {
     setImmediate(work);
   };
   const reader = (): ByteSink | undefined => (isPaused ? undefined : sink);
-  /** Delivers the pieces of one turn, until the reader pauses or leaves. */
   const deliver = (): void => {
     for (let left = turnBytes; left > 0; ) {
       const to = reader();

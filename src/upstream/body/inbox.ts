@@ -17,9 +17,6 @@ export interface BodyInbox {
 /** The number of unread bytes at which the socket is paused. */
 const maxUnreadBytes = 64 * 1024;
 
-/**
- * Starts empty. `gate` belongs to the socket that the body comes from; `abortCall` ends the call.
- */
 export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
   const waiting = chunkBuffer();
   let sink: ByteSink | undefined;

@@ -18,16 +18,12 @@ import {
 } from '../watch-attempt.ts';
 import type { DetachableBody } from './head.ts';
 
-/** A body that can be held and broken off. */
 export interface OpenedBody extends DetachableBody {
   /** Breaks the body off, unless it has ended or was aborted. */
   cut(reason: Error): void;
 }
 
-/**
- * How much is buffered without a reader before the client is asked to pause. Most replies get their
- * next reader within one turn of the event loop.
- */
+/** Most replies get their next reader within one turn of the event loop. */
 const maxUnreadBytes = 64 * 1024;
 
 /** Wraps a body of any client, including a host's own, which may ignore pause and abort. */
@@ -90,7 +86,6 @@ export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined):
     },
   };
 
-  /** Continues with the next reader, where the previous one stopped. */
   const continueWith = (target: ByteSink): void => {
     sink = target;
     const bytes = unread?.drain();

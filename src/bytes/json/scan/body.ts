@@ -10,11 +10,7 @@ import { scanInSteps } from './in-steps.ts';
 import { scanJson } from './scan.ts';
 import type { JsonScan } from './walk.ts';
 
-/**
- * Scans a body in one go.
- *
- * @throws GatewayError as `scanJson` does
- */
+/** @throws GatewayError as `scanJson` does */
 export function scanBody(body: Body): Tape {
   try {
     return tapeOf(body, scanJson(body.text));
@@ -31,10 +27,7 @@ export function scanBody(body: Body): Tape {
 /** Texts up to this size are scanned without yielding to the event loop. */
 export const largeTextBytes = 1_048_576;
 
-/**
- * As {@link scanBody}, but yields to the event loop between sections: for texts of more than 1 MiB.
- * Most large bodies are images, and have a short text.
- */
+/** As {@link scanBody}, but yields between sections: for texts of more than 1 MiB. */
 export async function scanBodyInTurns(body: Body): Promise<Tape> {
   try {
     return tapeOf(body, await scanText(body.text));

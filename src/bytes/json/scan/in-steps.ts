@@ -52,7 +52,6 @@ export function* scanInSteps(body: Uint8Array): Generator<undefined, JsonScan> {
   return scanOf(state.walk);
 }
 
-/** An object or array that is being read. */
 interface OpenContainer {
   readonly value: Value;
   readonly closing: number;
@@ -78,7 +77,6 @@ function initialState(body: Uint8Array): ScanState {
   return state;
 }
 
-/** Adds a value to the tape that starts here. */
 function startValue(walk: JsonWalk, start: number, name: number): Value {
   const value = addValue(walk);
   walk.cells[value] = start;
@@ -95,10 +93,7 @@ function openContainer(state: ScanState, value: Value, closing: number): void {
   state.isEmpty = walk.text.bytes[state.at] === closing;
 }
 
-/**
- * Reads the next value (in an object, after its name). Of a container it reads only the opening
- * bracket, and returns true.
- */
+/** Of a container it reads only the opening bracket, and returns true. */
 function readValue(state: ScanState): boolean {
   const { walk, open } = state;
   const { bytes } = walk.text;

@@ -13,7 +13,6 @@ const maxMembers = 10_000;
  */
 const maxNameBytes = 4096;
 
-/** The names under which a request defines tools. */
 export const definitionNames: readonly string[] = ['tools', 'tool', 'definition', 'definitions'];
 const lowerT = 0x74;
 const lowerD = 0x64;
@@ -22,10 +21,7 @@ const lowerD = 0x64;
 const maxNamesInPlace = 16;
 const maxBytesInPlace = 64;
 
-/**
- * The names of one object; reused for other objects, so that many small ones take no extra memory.
- * Changed only by the functions in this file.
- */
+/** Reused for other objects, so that many small ones take no extra memory. */
 export interface MemberNames {
   count: number;
   /** The start and end of each name. Entries past `count` are stale. */
@@ -36,7 +32,6 @@ export interface MemberNames {
   definesTools: boolean;
 }
 
-/** An empty list of names for an object at this depth, from the lists of a walk. */
 export function namesAt(namesByDepth: MemberNames[], depth: number): MemberNames {
   const known = namesByDepth[depth];
   if (known !== undefined) {

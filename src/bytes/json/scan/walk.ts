@@ -23,9 +23,7 @@ const maxValues = 500_000;
 /** With those of the root. */
 const maxCells = (maxValues + 1) * cellsPerValue;
 
-/** What a scan has found. */
 export interface JsonScan {
-  /** The cells of a {@link Tape}. */
   readonly cells: Int32Array;
   /** An object below the top level has a member of a name in `definitionNames`. */
   readonly definesTools: boolean;
@@ -34,9 +32,7 @@ export interface JsonScan {
 /** The state of a walk through one body. Changed only by the functions in this file. */
 export interface JsonWalk {
   readonly text: JsonText;
-  /** The names seen in the object that is open at each depth. */
   readonly namesByDepth: MemberNames[];
-  /** The cells of the tape, with space for more. */
   cells: Int32Array;
   /** The number of cells so far: four for each value. */
   length: number;
@@ -47,7 +43,6 @@ export function jsonWalk(text: JsonText, cells: Int32Array): JsonWalk {
   return { text, namesByDepth: [], cells, length: 0 };
 }
 
-/** What a finished walk has found. */
 export function scanOf(walk: JsonWalk): JsonScan {
   return { cells: walk.cells.slice(0, walk.length), definesTools: definesTools(walk) };
 }
@@ -68,7 +63,6 @@ function grow(walk: JsonWalk): void {
   walk.cells = cells;
 }
 
-/** Whether an object below the top level has had one of `definitionNames`. */
 function definesTools({ namesByDepth }: JsonWalk): boolean {
   for (let depth = 1; depth < namesByDepth.length; depth += 1) {
     if (namesByDepth[depth]?.definesTools === true) return true;
@@ -132,14 +126,12 @@ function arrayEnd(walk: JsonWalk, start: number, depth: number): number {
   return at + 1;
 }
 
-/** The offset of the value after the colon that follows a name. */
 export function afterColon(bytes: Uint8Array, at: number): number {
   const end = bytes[at] === colon ? at : spaceEnd(bytes, at);
   if (bytes[end] !== colon) throw invalidJson(end);
   return bytes[end + 1] === quote ? end + 1 : spaceEnd(bytes, end + 1);
 }
 
-/** The error for nesting that is too deep; `at` is the offset of the opening bracket. */
 export function tooDeep(at: number): GatewayError {
   return new GatewayError(
     'invalid_request',

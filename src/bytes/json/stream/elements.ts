@@ -8,9 +8,7 @@ import { emptyBytes } from '../../sse.ts';
 import { openBracket } from '../text.ts';
 import { jsonTokens } from './tokens.ts';
 
-/**
- * Splits a stream of array elements; an incomplete element is held back with the comma before it.
- */
+/** An incomplete element is held back with the comma before it. */
 export interface ElementCutter {
   /**
    * The elements that this chunk completes, each with the bytes before it; the closing bracket is a
@@ -36,7 +34,6 @@ export function elementCutter(maxElementBytes: number): ElementCutter {
   const held = chunkBuffer();
   let isArray = false;
   let isClosed = false;
-  /** The ends of elements, or of the array, in the current chunk. */
   let ends: number[] = [];
 
   const tokens = jsonTokens({

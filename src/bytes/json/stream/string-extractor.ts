@@ -12,20 +12,15 @@ import { jsonTokens } from './tokens.ts';
 const nameLimitBytes = 1024;
 const defaultTextLimitBytes = 16_384;
 
-/** What to extract from the value at one position of a document; all members are optional. */
 export interface ExtractionRule {
-  /** Called when the value begins, whatever its kind. */
   readonly onBegin?: () => void;
-  /** The rules for the members, if the value is an object. */
   readonly members?: Readonly<Record<string, ExtractionRule>>;
-  /** The rule for every element, if the value is an array. */
   readonly elements?: ExtractionRule;
   /**
    * Receives the JSON text of the whole value, or undefined if it is longer than the limit. The
    * rules for its members and elements are then ignored.
    */
   readonly text?: (json: string | undefined) => void;
-  /** Receives the contents of the value, if it is a string. */
   readonly string?: StringSink;
 }
 
@@ -38,11 +33,9 @@ export interface StringSink {
    * A view of the chunk being written.
    */
   write(bytes: Uint8Array): void;
-  /** The closing quote has been received. */
   end(): void;
 }
 
-/** The extraction from one document. */
 export interface StringExtractor {
   write(chunk: Uint8Array): void;
   /** One complete value has been received, followed by nothing but white space. */

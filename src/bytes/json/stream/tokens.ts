@@ -46,19 +46,14 @@ export type Expected =
   | 'rest'
   | 'nothing';
 
-/** The position in a document. */
 export interface JsonTokens {
   write(chunk: Buffer): void;
   expected(): Expected;
-  /** The number of open containers. */
   depth(): number;
-  /** Whether the position is inside a name, string, number or literal. */
   inToken(): boolean;
-  /** Whether everything so far is one complete value. */
   isWhole(): boolean;
 }
 
-/** How the document is read. */
 export interface TokenOptions {
   /**
    * Numbers and literals in arrays are neither reported nor checked, nor the commas between them:
@@ -191,10 +186,7 @@ export function jsonTokens(
     return at + 1;
   }
 
-  /**
-   * The next quote or backslash, or the end of the chunk. Never searches a byte of a long string
-   * twice.
-   */
+  /** The next quote or backslash, or the end. Never searches a byte of a long string twice. */
   function stringStop(chunk: Buffer, from: number): number {
     const short = Math.min(from + shortStringBytes, chunk.length);
     for (let at = from; at < short; at += 1) {
@@ -245,7 +237,6 @@ function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
   return index === -1 ? chunk.length : index;
 }
 
-/** The characters of numbers and literals: digits, letters, signs and the decimal point. */
 function isWordByte(byte: number): boolean {
   if (byte >= 0x30 && byte <= 0x39) return true;
   const lower = byte | 0x20;

@@ -8,7 +8,6 @@ import { openBrace, openBracket, quote } from '../text.ts';
 import { rangeCapture } from './range-capture.ts';
 import { jsonTokens } from './tokens.ts';
 
-/** The ids found so far. */
 export interface WatchedIds {
   write(chunk: Uint8Array): void;
   /** The member `id` of the document. */
@@ -22,22 +21,18 @@ const limitBytes = 1_024;
 /** Far more elements than any real reply has. */
 const maxElements = 10_000;
 
-/** Where the inspection is in the document, and what it has found. */
 interface Position {
   readonly listName: string;
-  /** The names of the members of the document, and of the element, that are open. */
   memberName: string | undefined;
   elementMember: string | undefined;
   isDocument: boolean;
   isInList: boolean;
-  /** The open element is an object. */
   isObject: boolean;
   elementId: string | undefined;
   own: string | undefined;
   readonly ids: string[];
 }
 
-/** Starts the inspection of one reply, whose list is its member `listName`. */
 export function watchIds(listName: string): WatchedIds {
   const name = rangeCapture(limitBytes);
   const text = rangeCapture(limitBytes);

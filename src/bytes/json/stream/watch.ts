@@ -18,7 +18,6 @@ const nameLimitBytes = 1024;
  * of its elements.
  */
 export interface JsonWatchOptions {
-  /** The names of the members to capture. */
   readonly capture?: readonly string[];
   /** The longest text to capture of one member. Default: 16 KiB. */
   readonly captureLimitBytes?: number;
@@ -36,28 +35,21 @@ export interface JsonWatchReport {
    * The JSON text of complete members, by name; the last one of a name wins, as in `JSON.parse`.
    */
   readonly captured: Readonly<Record<string, string | undefined>>;
-  /** The number of complete elements in the counted array. */
   readonly elements: number;
-  /** How many of them have the string member. */
   readonly counted: number;
-  /** The number of open containers. */
   readonly depth: number;
-  /**
-   * The top level is an open array and the position is between elements, so that one can be added.
-   */
+  /** The top level is an open array, between elements, so that one can be added. */
   readonly betweenElements: boolean;
   /** A comma is required before that element. */
   readonly commaDue: boolean;
 }
 
-/** The inspection of one reply. */
 export interface JsonWatch {
   write(chunk: Uint8Array): void;
   /** The report so far. May be called at any time and repeatedly, because a reply can break off. */
   end(): JsonWatchReport;
 }
 
-/** Starts the inspection of one reply. */
 export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   const wanted = new Set(options.capture);
   const captured = new Map<string, string>();
@@ -125,7 +117,6 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   };
 }
 
-/** Counts the elements of one array, and those with a string member called `member`. */
 function elementCount(member: string | undefined) {
   let elements = 0;
   let counted = 0;
@@ -155,7 +146,6 @@ function elementCount(member: string | undefined) {
   };
 }
 
-/** The string that JSON text encodes; undefined if it is not a string. */
 function parseString(text: string | undefined): string | undefined {
   const value = text === undefined ? undefined : parseJson(text);
   return typeof value === 'string' ? value : undefined;

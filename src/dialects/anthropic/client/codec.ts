@@ -10,7 +10,6 @@ import { readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { type WrittenRequest, writeRequest } from './write-request.ts';
 
-/** Writes Messages requests and reads their replies. */
 export const anthropicClient: ContentClientCodec = {
   begin: (request, target) => {
     const { members, dropped, names, replyTool } = written(request, target);
@@ -25,10 +24,7 @@ export const anthropicClient: ContentClientCodec = {
   },
 };
 
-/**
- * The codec for `POST /v1/messages/count_tokens`, which accepts only the members that affect the
- * count.
- */
+/** `POST /v1/messages/count_tokens` accepts only the members that affect the count. */
 export const anthropicTokenCounter: TokenCounter = {
   body: (request, target) => {
     const { members, dropped } = written(request, target);

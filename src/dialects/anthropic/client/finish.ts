@@ -2,13 +2,11 @@
 import { type ContentEvent, type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 
-/** The stop reason and its explanation. */
 export interface StatedFinish {
   readonly reason: string | undefined;
   readonly explanation: string | undefined;
 }
 
-/** The finish of the reply. */
 export type Finish = Extract<ContentEvent, { readonly type: 'finish' }>;
 
 /** Reads a whole reply, or the `delta` of a `message_delta`. */
@@ -19,10 +17,7 @@ export function readFinish(holder: JsonValue | undefined): StatedFinish {
   };
 }
 
-/**
- * The finish event. If there were tool calls, the reason is `tool_calls`, since the caller has to
- * act on them.
- */
+/** With tool calls the reason is `tool_calls`, since the caller has to act on them. */
 export function finishEvent({ reason, explanation }: StatedFinish, calls: number): Finish {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
   const finishReason = named === 'stop' || named === 'tool_calls' ? stopOrToolCalls(calls) : named;
@@ -35,7 +30,6 @@ export function finishEvent({ reason, explanation }: StatedFinish, calls: number
   };
 }
 
-/** Whether the reason to stop may have cut the last call. */
 export function mayCutLastCall({ reason }: StatedFinish): boolean {
   return mayCutCall(reasons.get(reason ?? ''));
 }

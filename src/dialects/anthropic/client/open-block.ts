@@ -14,16 +14,13 @@ export type OpenBlock =
 
 /** A block of text; `start` is where its text begins in the text of the reply. */
 export type TextBlock = Extract<OpenBlock, { kind: 'text' }>;
-/** A block of an unknown kind. */
 export type OtherBlock = Extract<OpenBlock, { kind: 'other' }>;
 
-/** Whether a call's input has begun but isn't valid JSON yet. */
 export function isUnfinishedCall(block: OpenBlock): boolean {
   if (block.kind !== 'call' && block.kind !== 'reply') return false;
   return block.json !== '' && parseBounded(block.json) === undefined;
 }
 
-/** Whether the block is a call whose input is truncated JSON. */
 export function isCutInput(block: OpenBlock): boolean {
   return (block.kind === 'call' || block.kind === 'reply') && isCutJson(block.json);
 }
@@ -43,14 +40,12 @@ function addDelta(value: Map<string, JsonValue>, change: JsonValue | undefined):
   }
 }
 
-/** The whole of an unknown block. */
 export function wholeOf({ value, json }: OtherBlock): JsonObject {
   const members = Object.fromEntries(value);
   const input = json === '' ? undefined : parseBoundedExactly(json);
   return input === undefined ? members : { ...members, input };
 }
 
-/** A member that is a string, else ''. */
 export function stringMember(holder: JsonValue | undefined, name: string): string {
   const value = member(holder, name);
   return typeof value === 'string' ? value : '';

@@ -16,7 +16,6 @@ import {
   wholeOf,
 } from './open-block.ts';
 
-/** What the reader needs to know about the request. */
 export interface ReadContext {
   readonly names: FunctionNames;
   /** The tool whose input is the text of the reply. */
@@ -26,23 +25,15 @@ export interface ReadContext {
 
 /** Reads the blocks of one reply. Unknown blocks are kept until the end. */
 export interface BlockReader {
-  /**
-   * Reads a complete block. If `isCut`, its call was truncated, and the input has only the members
-   * that the provider could parse.
-   */
+  /** `isCut`: its call was truncated; the input has only what the provider could parse. */
   whole(block: JsonValue, isCut: boolean): readonly ContentEvent[];
   open(index: number, block: JsonValue | undefined): readonly ContentEvent[];
   delta(index: number, delta: JsonValue | undefined): readonly ContentEvent[];
   close(index: number): readonly ContentEvent[];
-  /** Whether a block has begun but not ended. */
   hasOpen(): boolean;
-  /**
-   * Closes open blocks, and returns the events that only callers who know the provider understand.
-   */
+  /** Closes open blocks; returns events that only callers who know the provider understand. */
   rest(): readonly ContentEvent[];
-  /** The number of tool calls so far. */
   calls(): number;
-  /** Whether the input of a block that ended is truncated JSON. */
   hasCutInput(): boolean;
 }
 
@@ -53,19 +44,16 @@ const choice = 0;
 /** An index that no stream uses. A whole block is opened and closed immediately. */
 const wholeIndex = -1;
 
-/** What one reply has contained so far. */
 interface ReplyState {
   readonly context: ReadContext;
   readonly blocks: Map<number, OpenBlock>;
   readonly heldBack: HeldBack;
   readonly usedIds: Set<string>;
-  /** The length of the text so far. */
   textLength: number;
   calls: number;
   hasCutInput: boolean;
 }
 
-/** Creates the reader of one reply. */
 export function blockReader(context: ReadContext): BlockReader {
   const reply: ReplyState = {
     context,
@@ -123,7 +111,6 @@ function open(
   return closing.length === 0 ? events : [...closing, ...events];
 }
 
-/** A block that begins, and its first events. */
 interface Opening {
   readonly opened: OpenBlock;
   readonly events: readonly ContentEvent[];
@@ -287,10 +274,7 @@ function inputText(block: JsonValue | undefined): string {
   return jsonText(member(block, 'input') ?? {});
 }
 
-/**
- * The arguments of a call; empty if there are none. Those of a truncated call lack their last
- * brace, so that nobody takes them for complete.
- */
+/** A truncated call's arguments lack their last brace, so that nobody takes them for whole. */
 function wholeInput(block: JsonValue, isCut: boolean): string {
   const input = inputText(block);
   if (!isCut) return input;
@@ -301,7 +285,6 @@ function wholeInput(block: JsonValue, isCut: boolean): string {
 interface HeldBack {
   /** Adds a citation of a text: to its block, or to the end if it cites a document. */
   addCitation(block: TextBlock, citation: JsonValue | undefined): void;
-  /** Adds a block of an unknown kind. */
   addBlock(block: JsonValue): void;
   events(): readonly ContentEvent[];
 }

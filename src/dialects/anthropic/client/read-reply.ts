@@ -5,7 +5,6 @@ import { anthropicReplyUsage } from '../usage.ts';
 import { mayCutLastCall, readFinish } from './finish.ts';
 import { blockReader, endEvent, type ReadContext } from './read-choice.ts';
 
-/** The events of the reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
   const content = member(reply, 'content');
   const stop = readFinish(reply);
@@ -40,7 +39,6 @@ const tiers: ReadonlyMap<string, ServiceTier> = new Map([
   ['priority', 'priority'],
 ]);
 
-/** The usage event; none if the usage is missing or invalid. */
 function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
   const replyUsage = anthropicReplyUsage(usage);
   return replyUsage === undefined ? [] : [{ type: 'usage', usage: replyUsage }];

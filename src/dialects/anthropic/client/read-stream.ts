@@ -14,7 +14,6 @@ import {
 } from './read-choice.ts';
 import { startEvent } from './read-reply.ts';
 
-/** What one stream has contained so far. */
 interface StreamState {
   readonly blocks: BlockReader;
   readonly merge: UsageMerger;

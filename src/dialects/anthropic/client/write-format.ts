@@ -8,7 +8,6 @@ import { isJsonObject, type JsonObject, member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
 
-/** How the output format is requested: in one of three ways, or not at all. */
 export interface WrittenFormat {
   /** `output_config.format`. */
   readonly output: Block | undefined;
@@ -16,11 +15,9 @@ export interface WrittenFormat {
   readonly tool: Block | undefined;
   /** An instruction after those of the caller. */
   readonly hint: string | undefined;
-  /** The upstream doesn't fully enforce the requested format. */
   readonly isBestEffort: boolean;
 }
 
-/** The name of the tool whose input is the reply. */
 const replyTool = 'json';
 
 const jsonHint = 'Answer with one JSON object and nothing else.';
@@ -36,10 +33,7 @@ const unset: WrittenFormat = {
   isBestEffort: false,
 };
 
-/**
- * Writes the output format. With `hasTools` the caller has declared tools, so that no other tool
- * can be required.
- */
+/** `hasTools`: the caller has declared tools, so that no other tool can be required. */
 export function writeFormat(
   format: OutputFormat | undefined,
   {

@@ -11,13 +11,9 @@ const accepted: AcceptedMedia = {
   image: { types: /^image\/(?:jpeg|png|gif|webp)$/, names: 'the image as JPEG, PNG, GIF or WebP' },
 };
 
-/** The media types of text documents. */
 const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(?:json|xml)\b/;
 
-/**
- * @throws GatewayError `not_portable` for audio, video, files stored at other providers, and
- *   formats that Anthropic doesn't support
- */
+/** @throws GatewayError `not_portable` for audio, video, foreign files, unsupported formats */
 export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities): WrittenBlocks {
   const mimeType = mimeTypeOf(part);
   // A URL without any hint of its type is most likely that of an image.

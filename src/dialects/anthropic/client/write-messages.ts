@@ -13,7 +13,6 @@ import { nothingToSend } from '../../nothing-to-send.ts';
 import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-parts.ts';
 import type { Block, Message, PartTarget } from './written.ts';
 
-/** A conversation in Anthropic's format. */
 export interface WrittenConversation {
   readonly system: readonly Block[];
   readonly messages: readonly Message[];
@@ -119,10 +118,7 @@ function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout
   };
 }
 
-/**
- * Prepares messages that end with an assistant message for the model to continue (prefill). It must
- * not end in white space, and its thinking is removed, because thinking excludes prefill.
- */
+/** The last message must not end in white space. Thinking is removed, as it excludes prefill. */
 function writePrefill(
   messages: readonly Message[],
   assistantParts: readonly Part[],
@@ -160,15 +156,11 @@ function writePrefill(
   };
 }
 
-/** Whether the block is thinking, visible or redacted. */
 export function isThinkingBlock({ type }: Block): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
-/**
- * Gives the turns of `pairedTurns` ids on calls and their results that Anthropic accepts: unique in
- * the conversation, while some providers restart at `call_1` in every turn.
- */
+/** Ids must be unique per conversation, while some providers restart at `call_1` each turn. */
 function withUniqueCallIds(turns: readonly Turn[]): readonly Turn[] {
   const unique = uniqueIds();
   let newIds = new Map<string, Queue>();
@@ -203,10 +195,7 @@ function nextOf(queue: Queue | undefined): string | undefined {
   return id;
 }
 
-/**
- * Returns an unused id, with a numeric suffix if necessary. The counter continues per id, so that
- * many duplicates don't take quadratic time.
- */
+/** The counter continues per id, so that many duplicates don't take quadratic time. */
 function uniqueIds(): (id: string) => string {
   const used = new Set<string>();
   const copies = new Map<string, number>();
@@ -221,10 +210,7 @@ function uniqueIds(): (id: string) => string {
   };
 }
 
-/**
- * Merges consecutive assistant turns, and joins each thinking text with its signature: callers echo
- * them in the pieces of a stream, possibly in separate messages.
- */
+/** Callers echo thinking in the pieces of a stream, possibly in separate messages. */
 function withJoinedThinking(turns: readonly Turn[]): readonly Turn[] {
   const joined: Turn[] = [];
   let assistantParts: Part[] | undefined;

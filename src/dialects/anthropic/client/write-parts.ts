@@ -14,10 +14,7 @@ import { GatewayError } from '../../../errors.ts';
 import { writeMedia } from './write-media.ts';
 import { joined, type PartTarget, textBlock, type WrittenBlocks } from './written.ts';
 
-/**
- * Writes the blocks of a user turn with tool results first, which the API requires in the message
- * that follows the calls.
- */
+/** The API requires tool results first in the message that follows the calls. */
 export function writeUserParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   const results = parts.filter((part) => part.kind === 'tool_result');
   const others = parts.filter((part) => part.kind !== 'tool_result');
@@ -138,10 +135,7 @@ const attachedNote: WrittenBlocks = {
   dropped: [],
 };
 
-/**
- * The media of a result, which follows all results if this upstream doesn't accept media inside
- * them.
- */
+/** Some upstreams don't accept media inside results, so that it follows all results. */
 function mediaAfterResults(
   part: ToolResultPart,
   { capabilities }: PartTarget,
@@ -188,7 +182,6 @@ function withBlanksJoined<P extends Part>(parts: readonly P[]): readonly P[] {
   return joined;
 }
 
-/** Whether the API would refuse a block of this part. */
 function isBlankText(part: Part): boolean {
   return part.kind === 'text' && part.text.trim() === '';
 }

@@ -5,23 +5,18 @@ import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts'
 import { isThinkingBlock } from './write-messages.ts';
 import type { Block, Message } from './written.ts';
 
-/** The members for thinking. */
 export interface WrittenThinking {
   readonly thinking: Block | undefined;
-  /** The `effort` in `output_config`. */
   readonly effort: string | undefined;
   /** Thinking is enabled, which excludes most sampling parameters. */
   readonly isOn: boolean;
-  /** The caller's setting was changed or dropped. */
   readonly isChanged: boolean;
 }
 
-/** The parts of the request that restrict thinking. */
 export interface ThinkingLimits {
   readonly capabilities: ResolvedCapabilities;
   readonly maxTokens: number;
   readonly messages: readonly Message[];
-  /** The model must call a tool (`tool_choice` `any` or `tool`). */
   readonly requiresToolCall: boolean;
 }
 
@@ -54,10 +49,7 @@ export function writeThinking(
   }
 }
 
-/**
- * Whether the caller asks to see reasoning without asking the model to reason. A reply without
- * reasoning is then complete.
- */
+/** The model isn't asked to reason, so that a reply without reasoning is complete. */
 function isOnlyShown({ effort, budgetTokens }: Reasoning): boolean {
   return effort === undefined && budgetTokens === undefined;
 }

@@ -11,12 +11,10 @@ import { writeSettings } from './write-settings.ts';
 import { anthropicNames, writeTools } from './write-tools.ts';
 import { type Block, textBlock } from './written.ts';
 
-/** A request in Anthropic's format. */
 export interface WrittenRequest {
   readonly members: Block;
   readonly dropped: readonly string[];
   readonly names: FunctionNames;
-  /** The tool whose input is the reply. */
   readonly replyTool: string | undefined;
 }
 
@@ -65,7 +63,6 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   };
 }
 
-/** The system prompt with a hint about the format; undefined if there is neither. */
 function systemWith(
   system: readonly Block[],
   hintText: string | undefined,

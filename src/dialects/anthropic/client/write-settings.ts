@@ -8,20 +8,17 @@ import {
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
 
-/** Members of the body, and the fields that were dropped, shortened or replaced. */
 export interface WrittenSettings {
   readonly members: Block;
   readonly changed: readonly RequestField[];
 }
 
-/** The restrictions on the settings. */
 export interface SettingsLimits {
   readonly capabilities: ResolvedCapabilities;
   /** Thinking excludes most of the sampling parameters. */
   readonly isThinking: boolean;
 }
 
-/** Writes the settings that the model supports. */
 export function writeSettings(request: ContentRequest, limits: SettingsLimits): WrittenSettings {
   const temperature = temperatureOf(request, limits);
   const topP = topPOf(request, limits, temperature !== undefined);
@@ -54,7 +51,6 @@ export function writeSettings(request: ContentRequest, limits: SettingsLimits): 
   };
 }
 
-/** Maps OpenAI's names, and Anthropic's own, to Anthropic's two service tiers. */
 const tiers: ReadonlyMap<string, string> = new Map([
   ['auto', 'auto'],
   ['default', 'standard_only'],

@@ -15,27 +15,20 @@ import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block, PartTarget } from './written.ts';
 
-/** The members for tools. */
 export interface WrittenTools {
   readonly tools: readonly Block[];
   readonly choice: Block | undefined;
-  /** The model must call a tool. */
   readonly requiresToolCall: boolean;
   readonly dropped: readonly string[];
 }
 
-/** Maps the names of all functions in declarations and history to ones that Anthropic accepts. */
 export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames {
   const declared = tools.filter((tool) => tool.kind === 'function').map(({ name }) => name);
   const rule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 };
   return functionNames([...declared, ...calledIn(turns)], rule);
 }
 
-/**
- * @param replyTool the tool whose input is the reply, if the output format is requested that way
- * @throws GatewayError `not_portable` for tools of another provider, `invalid_request` for a tool
- *   choice that names undeclared tools
- */
+/** @throws GatewayError `not_portable` for foreign tools, `invalid_request` for unknown names */
 export function writeTools(
   request: ContentRequest,
   target: PartTarget,
@@ -132,7 +125,6 @@ function writeBuiltIn({ provider, value, at, typeAt = at }: BuiltInTool): Block 
   throw new GatewayError('not_portable', sentence, { param: typeAt });
 }
 
-/** The names of schemas and strict flags that the upstream doesn't fully enforce. */
 function notFullyEnforced(
   tool: Tool,
   capabilities: ResolvedCapabilities,
@@ -147,9 +139,7 @@ function notFullyEnforced(
   return closedSchema(open).changed ? ['tools.schema', strict] : schema;
 }
 
-/**
- * Closing the schema of a map, whose members have no fixed names, would only allow an empty object.
- */
+/** Closing the schema of a map, without fixed names, would only allow an empty object. */
 function enforcesStrict(
   { strict }: FunctionTool,
   schema: JsonObject,

@@ -8,19 +8,16 @@ export interface Block {
   readonly [name: string]: JsonNode;
 }
 
-/** One entry of `messages`. */
 export interface Message extends Block {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: readonly Block[];
 }
 
-/** Blocks, and the caller's names of what was dropped. */
 export interface WrittenBlocks {
   readonly blocks: readonly Block[];
   readonly dropped: readonly string[];
 }
 
-/** The model's capabilities and function names, for which a part is written. */
 export interface PartTarget {
   readonly capabilities: ResolvedCapabilities;
   readonly names: FunctionNames;
@@ -31,7 +28,6 @@ export function textBlock(text: string, cacheControl?: JsonNode): Block | undefi
   return text.trim() === '' ? undefined : { type: 'text', text, cache_control: cacheControl };
 }
 
-/** Concatenates the blocks and dropped names of many parts. */
 export function joined(written: readonly WrittenBlocks[]): WrittenBlocks {
   return {
     blocks: written.flatMap(({ blocks }) => blocks),

@@ -5,10 +5,7 @@
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import { jsonText, oneLine, quoted, quotedLine } from '../../../canonical/raw-json.ts';
 
-/**
- * The start of a block. No other kinds are written: the AI SDK refuses a whole reply for one block
- * that it does not know.
- */
+/** No other kinds: the AI SDK refuses a whole reply for one block that it doesn't know. */
 export type BlockHead =
   | { readonly type: 'text' }
   | { readonly type: 'thinking' }
@@ -24,15 +21,12 @@ export interface BlockSink {
   end(signature?: string): void;
 }
 
-/** The blocks of a stream. */
 export interface StreamSink extends BlockSink {
   /** Adds another event; `members` is the JSON text of its members besides the type. */
   event(type: string, members: string): void;
-  /** Returns the text of the events since the last call. */
   take(): string;
 }
 
-/** The type and the member of the deltas of each kind of block. */
 const deltas = {
   text: { type: 'text_delta', member: 'text' },
   thinking: { type: 'thinking_delta', member: 'thinking' },
@@ -48,7 +42,6 @@ const emptyMembers = {
   tool_use: { input: {} },
 } as const;
 
-/** Starts without blocks. */
 export function streamSink(): StreamSink {
   let text = '';
   let index = -1;
@@ -91,13 +84,11 @@ function beginning(type: string): string {
   return `event: ${type}\ndata: {"type":"${type}"`;
 }
 
-/** The blocks of a whole message. */
 export interface WholeSink extends BlockSink {
   /** Each as JSON text. */
   blocks(): readonly string[];
 }
 
-/** Starts without blocks. */
 export function wholeSink(): WholeSink {
   const blocks: string[] = [];
   let head: BlockHead = { type: 'text' };

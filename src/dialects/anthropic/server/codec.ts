@@ -4,7 +4,6 @@ import { readRequest } from './read-request.ts';
 import { writeReply } from './write-reply.ts';
 import { writeStream } from './write-stream.ts';
 
-/** The server codec for Messages callers. */
 export const anthropicServer: ContentServerCodec = {
   begin: (body, requested) => {
     const { request, unasked, context } = readRequest(body, requested);

@@ -23,20 +23,16 @@ import type { ReplyContext } from './exchange.ts';
 import { type Finish, finishOf } from './finish.ts';
 import { type ThinkingWriter, thinkingWriter } from './thinking-writer.ts';
 
-/** The content of one message. */
 export interface ContentBuilder {
   add(event: ChoiceEvent): void;
   /** Records that the prompt was blocked instead of answered. */
   block(event: EventOf<'blocked'>): void;
   /** Ends all blocks. Returns why the reply stopped. Called once. */
   end(): Finish;
-  /** Whether there is output, but nothing that a message can express. */
   isUnusable(): boolean;
-  /** The names of what the content can't express. */
   dropped(): readonly string[];
 }
 
-/** How the blocks are written. */
 export interface ContentOptions extends ReplyContext {
   readonly sink: BlockSink;
   readonly needsReasoningBack: boolean;
@@ -46,7 +42,6 @@ export interface ContentOptions extends ReplyContext {
 interface OpenCall {
   readonly begin: ToolCallBegin;
   text: string;
-  /** Its pieces may be passed on before all of them are there. */
   readonly isEager: boolean;
   /** The object whose pieces are passed on as they come; undefined while they are held. */
   streamed: FirstObject | undefined;
@@ -56,7 +51,6 @@ interface ContentState {
   readonly sink: BlockSink;
   readonly thinking: ThinkingWriter;
   readonly eagerTools: ReadonlySet<string>;
-  /** The kind of the open text block. */
   openText: 'text' | 'refusal' | undefined;
   openCall: OpenCall | undefined;
   /** There is a block that answers, which thinking does not. */
@@ -69,7 +63,6 @@ interface ContentState {
   readonly dropped: Set<string>;
 }
 
-/** Starts without blocks. */
 export function contentBuilder(options: ContentOptions): ContentBuilder {
   const state: ContentState = {
     sink: options.sink,
@@ -149,7 +142,6 @@ function addText(state: ContentState, event: EventOf<'text'>): void {
   thinking.signText(providerData);
 }
 
-/** Adds visible text to the open block of its kind, or to a new one. */
 function addVisibleText(state: ContentState, { type, text }: EventOf<'text' | 'refusal'>): void {
   if (text === '') return;
   if (state.openText !== type) {
@@ -200,10 +192,7 @@ function addArguments(state: ContentState, piece: string): void {
 /** An object that is not empty, or white space too long to be searched for one. */
 const objectWithMembers = /^\s*\{(?:\s{64}|\s*[^\s}])/;
 
-/**
- * Passes on what belongs to the object. What follows it is left out, because clients could not
- * parse both; some upstreams send the same object twice.
- */
+/** What follows is left out: clients couldn't parse both, and some upstreams repeat it. */
 function passOn(state: ContentState, call: OpenCall, inside: string, piece: string): void {
   call.text += inside;
   if (inside !== '') state.sink.add(inside);
@@ -224,7 +213,6 @@ function endCall(state: ContentState): void {
   if (state.openCall?.text.trim() !== '') closeCall(state);
 }
 
-/** Ends the open call. */
 function closeCall(state: ContentState): void {
   const call = state.openCall;
   if (call === undefined) return;
@@ -234,9 +222,7 @@ function closeCall(state: ContentState): void {
   state.sink.end();
 }
 
-/**
- * Writes a call whose arguments were held: the first object that isn't empty, else all the text.
- */
+/** Writes the first object that isn't empty, else all the text. */
 function writeHeld(state: ContentState, call: OpenCall): void {
   announce(state, call);
   // The block begins with an empty object, which needs no delta.
@@ -281,10 +267,7 @@ function endBlocks(state: ContentState): void {
   }
 }
 
-/**
- * A call without arguments at the end of a reply that was cut off is left out: clients would run it
- * with an empty input.
- */
+/** In a reply that was cut off, clients would run a last call with an empty input. */
 function isLeftOut({ openCall, finish }: ContentState): boolean {
   return openCall?.text.trim() === '' && mayCutCall(finish?.reason);
 }

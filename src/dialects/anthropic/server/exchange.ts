@@ -7,14 +7,12 @@ import { type JsonObject, member } from '../../../json.ts';
  */
 export type ThinkingDisplay = 'shown' | 'omitted' | 'off';
 
-/** What the writers of a reply need to know about its request. */
 export interface ReplyContext {
   readonly thinking: ThinkingDisplay;
   /** The tools whose input a stream passes on as it arrives, valid or not. */
   readonly eagerTools: ReadonlySet<string>;
 }
 
-/** Reads the `thinking` member of a request; undefined if it is absent. */
 export function thinkingDisplay(thinking: JsonObject | undefined): ThinkingDisplay {
   const type = member(thinking, 'type') ?? 'disabled';
   if (type === 'disabled') return 'off';

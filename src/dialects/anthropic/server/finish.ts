@@ -1,20 +1,15 @@
 /** Why a reply stopped, as Anthropic's `stop_reason`. */
 import { type EventOf, filterMessage } from '../../../canonical/reply.ts';
 
-/** The members of a message that say why it stopped. */
 export interface Finish {
   readonly reason: 'end_turn' | 'stop_sequence' | 'max_tokens' | 'tool_use' | 'refusal';
-  /** The stop sequence that ended the reply, if that is known. */
   readonly sequence?: string | undefined;
-  /** Why the model or a filter refused, if that is known. */
   readonly explanation: string | undefined;
 }
 
-/** What a reply has shown of its end. */
 export interface FinishState {
   readonly finish: EventOf<'finish'> | undefined;
   readonly hasCall: boolean;
-  /** The text of the model's refusal. */
   readonly refusal: string;
   /** Why the prompt was blocked; undefined if it was not. */
   readonly blocked: string | undefined;

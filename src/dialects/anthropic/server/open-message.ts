@@ -10,38 +10,31 @@ import type { ReplyContext } from './exchange.ts';
 import type { Finish } from './finish.ts';
 import { finalUsage, type MessageUsage, startUsage } from './usage.ts';
 
-/** A message under construction. */
 export interface OpenMessage {
   add(event: ContentEvent): void;
   /** The message of `message_start`; `usage` comes with the event that starts the reply. */
   start(usage: ReplyUsage | undefined): MessageMembers;
   /** Ends all blocks. Called once. */
   end(): EndedMessage;
-  /** The message with these blocks, each as JSON text. */
   whole(blocks: readonly string[], ended: EndedMessage): MessageMembers;
-  /** Whether there is output, but nothing that a message can express. */
   isUnusable(): boolean;
-  /** The names of what the message can't express. */
   dropped(): readonly string[];
 }
 
 type MessageMembers = Readonly<Record<string, JsonNode>>;
 
-/** The members with which a message ends. */
 export interface EndedMessage {
   /** Why the reply stopped: the `delta` of `message_delta`. */
   readonly stop: MessageMembers;
   readonly usage: MessageUsage;
 }
 
-/** What a reply has had so far. */
 interface MessageState {
   readonly content: ContentBuilder;
   readonly counter: ContentCounter;
   usage: ReplyUsage | undefined;
 }
 
-/** Starts a message whose blocks go to the sink. */
 export function openMessage(head: ReplyHead, context: ReplyContext, sink: BlockSink): OpenMessage {
   const needsReasoningBack = head.needsReasoningBack === true;
   const content = contentBuilder({ ...context, sink, needsReasoningBack });

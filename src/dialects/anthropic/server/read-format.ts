@@ -3,7 +3,6 @@ import type { OutputFormat } from '../../../canonical/request.ts';
 import type { JsonObject } from '../../../json.ts';
 import { objectIn, presentMember, refuse, requiredObject } from '../../read-members.ts';
 
-/** The format; undefined for plain text. */
 export interface RequestedFormat {
   readonly format: OutputFormat | undefined;
   /** The caller's name for it. */

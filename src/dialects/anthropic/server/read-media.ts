@@ -15,14 +15,9 @@ import {
   textIn,
 } from '../../read-members.ts';
 
-/** Text and media, in order. */
 export type ContentParts = readonly (TextPart | MediaPart)[];
 
-/**
- * Reads an image.
- *
- * @throws GatewayError `invalid_request`, or `not_portable` for a file stored at Anthropic
- */
+/** @throws GatewayError `invalid_request`, or `not_portable` for a file stored at Anthropic */
 export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
   const source = requiredObject(block, 'source', at);
   const path = `${at}.source`;
@@ -70,11 +65,7 @@ export function readDocument(located: ObjectAtPath, drop: (at: string) => void):
   }
 }
 
-/**
- * Reads a search result as text: its title, its source and its content.
- *
- * @throws GatewayError `invalid_request` that names the member
- */
+/** @throws GatewayError `invalid_request` that names the member */
 export function readSearchResult(located: ObjectAtPath, drop: (at: string) => void): TextPart {
   const { value: block, at } = located;
   drop(at);
@@ -83,7 +74,6 @@ export function readSearchResult(located: ObjectAtPath, drop: (at: string) => vo
   return { kind: 'text', at, text: `${lines.join('\n')}\n` };
 }
 
-/** The text of a block that must be one of text. */
 export function textOf({ value: block, at }: ObjectAtPath): string {
   if (textIn(block, 'type', at) !== 'text') refuse(`${at}.type`, 'must be "text" here.');
   return textIn(block, 'text', at) ?? refuse(`${at}.text`, 'must be a string.');
@@ -138,10 +128,7 @@ function readPlainText(
   };
 }
 
-/**
- * The title and context of a document as one text, because no provider has members for them. The
- * list has at most one part.
- */
+/** At most one part: no provider has members for a document's title and context. */
 function introduction(
   { value: block, at }: ObjectAtPath,
   names: readonly ('title' | 'context')[],

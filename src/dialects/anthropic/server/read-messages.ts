@@ -24,18 +24,12 @@ import {
   readUserBlock,
 } from './read-parts.ts';
 
-/** The system prompt and the conversation. */
 export interface Conversation extends Pick<ContentRequest, 'system' | 'turns'> {
   /** The paths of blocks that Claude Code adds to the system prompt by itself. */
   readonly attributions: readonly string[];
 }
 
-/**
- * Reads the conversation.
- *
- * @throws GatewayError `invalid_request` that names the member, `not_portable` for a block that
- *   only Anthropic understands, `too_complex` for too many messages
- */
+/** @throws GatewayError `invalid_request`, `not_portable`, `too_complex` (many messages) */
 export function readConversation(body: JsonObject, context: BlockContext): Conversation {
   const { drop } = context;
   const prompt = readSystem(body);
@@ -103,10 +97,7 @@ function isText(part: Turn['parts'][number]): part is TextPart {
   return part.kind === 'text';
 }
 
-/**
- * Whether the text is the block with which Claude Code names its version. It changes with every
- * call, so that no prompt would be found in a cache, and one vendor refuses it.
- */
+/** Claude Code's version differs in every call, which defeats caches; one vendor refuses it. */
 function isAttribution({ at, text }: TextPart): boolean {
   return at !== 'system' && text.startsWith('x-anthropic-billing-header:');
 }
@@ -122,13 +113,11 @@ function readSystem(body: JsonObject): readonly TextPart[] {
     .filter(({ text }) => text !== '');
 }
 
-/** A message and its blocks. */
 interface SentMessage {
   readonly role: Turn['role'];
   readonly blocks: readonly ObjectAtPath[];
 }
 
-/** The part of a conversation that counts. */
 interface LivePart {
   /** The summary of the messages before; undefined if nothing was left out. */
   readonly summary: TextPart | undefined;

@@ -33,7 +33,6 @@ import {
 /** Lists what is left out or replaced, by the caller's name. */
 export type Drop = (at: string) => void;
 
-/** What reading the blocks of a request needs. */
 export interface BlockContext {
   readonly drop: Drop;
   readonly rawJson: RawValues | undefined;
@@ -48,12 +47,7 @@ export function blocksOf({ value: message, at }: ObjectAtPath): readonly ObjectA
   return objectsIn(message, 'content', at);
 }
 
-/**
- * Reads a block of the user.
- *
- * @throws GatewayError `invalid_request` that names the member, `not_portable` for a block that
- *   only Anthropic understands
- */
+/** @throws GatewayError `invalid_request`, or `not_portable` for a block only Anthropic knows */
 export function readUserBlock(located: ObjectAtPath, drop: Drop): readonly Part[] {
   const { value: block, at } = located;
   const type = requiredText(block, 'type', at);
@@ -61,7 +55,6 @@ export function readUserBlock(located: ObjectAtPath, drop: Drop): readonly Part[
   return readContentBlock(located, type, drop);
 }
 
-/** Reads a block of the assistant, as {@link readUserBlock} does. */
 export function readAssistantBlock(
   located: ObjectAtPath,
   { drop, rawJson }: BlockContext,
@@ -83,7 +76,6 @@ export function readAssistantBlock(
   }
 }
 
-/** Reads a block of an instruction. */
 export function readSystemBlock(located: ObjectAtPath): TextPart {
   const { value: block, at } = located;
   const type = requiredText(block, 'type', at);
@@ -196,17 +188,13 @@ function readResultBlock(located: ObjectAtPath, drop: Drop): ContentParts {
   return [{ kind: 'text', at, text: `Tool ${name} is available.\n` }];
 }
 
-/** What a thinking block adds to the assistant turn, in order. */
 export interface ReadThinking {
   readonly entries: readonly (ReasoningPart | SignatureMark)[];
   /** The caller's name for what no upstream can be sent. */
   readonly dropped: readonly string[];
 }
 
-/**
- * The name under which thinking is listed as dropped: agents send many blocks with every request,
- * whose paths would fill the header.
- */
+/** Agents send many blocks with every request, whose paths would fill the header. */
 const listedAs = 'messages.thinking';
 
 /**
@@ -221,11 +209,7 @@ export function readThinking({ value: block, at }: ObjectAtPath): ReadThinking {
   return readSealed(textIn(block, 'signature', at), text, at);
 }
 
-/**
- * Reads a `redacted_thinking` block, whose data is encrypted.
- *
- * @throws GatewayError `invalid_request` for a member of the wrong type
- */
+/** @throws GatewayError `invalid_request` for a member of the wrong type */
 export function readRedactedThinking({ value: block, at }: ObjectAtPath): ReadThinking {
   return readSealed(textIn(block, 'data', at), '', at);
 }
@@ -250,7 +234,6 @@ function entriesOf(envelope: Envelope, shown: string, at: string): ReadThinking[
   return [{ kind: 'reasoning', text: reasoning, ...signed, providerDataAt: listedAs }];
 }
 
-/** Reasoning that was shown to the caller and that no provider signed. */
 function unsigned(text: string, at: string): readonly ReasoningPart[] {
   return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
 }

@@ -23,20 +23,13 @@ import { readReasoning } from './read-reasoning.ts';
 import { eagerTools, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/** A request in the common form, and what the writers of its reply need to know. */
 export interface ReadRequest {
   readonly request: ContentRequest;
-  /** Members that clients send by themselves, as {@link CallerExchange.unasked} has them. */
   readonly unasked: ReadonlySet<string>;
   readonly context: ReplyContext;
 }
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member, or `not_portable` for a member or a
- *   block without which the request would mean something else
- */
+/** @throws GatewayError `invalid_request`, `not_portable` for a member that can't be dropped */
 export function readRequest(body: JsonObject, requested: RequestedReply): ReadRequest {
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));

@@ -21,14 +21,9 @@ import {
   textIn,
 } from '../../read-members.ts';
 
-/** The members of the common form that concern tools. */
 export type ToolMembers = Pick<ContentRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'>;
 
-/**
- * Reads the tools and the choice among them.
- *
- * @throws GatewayError `invalid_request` that names the member
- */
+/** @throws GatewayError `invalid_request` that names the member */
 export function readTools(body: JsonObject, drop: (at: string) => void): ToolMembers {
   const declared = objectsIn(body, 'tools', '').map((tool) => readTool(tool, drop));
   const searches = declared.filter(isToolSearch);
@@ -47,10 +42,7 @@ export function readTools(body: JsonObject, drop: (at: string) => void): ToolMem
   };
 }
 
-/**
- * The names of the tools with `eager_input_streaming`. Anthropic validates the input of all other
- * tools before sending it, so callers expect theirs to be valid JSON.
- */
+/** Anthropic validates all other input before sending it, so callers expect valid JSON there. */
 export function eagerTools(body: JsonObject): ReadonlySet<string> {
   const eager = objectsIn(body, 'tools', '').filter(
     ({ value, at }) => flagIn(value, 'eager_input_streaming', at) === true,
@@ -80,10 +72,7 @@ function readFunction({ value: tool, at }: ObjectAtPath): FunctionTool {
   };
 }
 
-/**
- * A search over tools that the model doesn't see yet. Elsewhere models see all tools, so that it is
- * not needed.
- */
+/** Elsewhere models see all tools, so that a search over tools is not needed. */
 function isToolSearch(tool: Tool): tool is BuiltInTool {
   return tool.kind === 'built_in' && tool.name.startsWith('tool_search_tool_');
 }

@@ -18,13 +18,11 @@ import type { EventOf, ToolCallBegin } from '../../../canonical/reply.ts';
 import type { BlockSink } from './block-sink.ts';
 import type { ThinkingDisplay } from './exchange.ts';
 
-/** The thinking of one reply. */
 export interface ThinkingWriter {
   /** The caller expects no thinking: it is held back until a call needs it. */
   readonly isHidden: boolean;
   /** Adds reasoning. Blocks of other kinds have ended, unless thinking is hidden. */
   add(reasoning: Reasoning): void;
-  /** Writes the signature of a text that has ended. */
   signText(signature: ProviderData): void;
   /** Holds the signature of the text so far until a call needs it. */
   holdText(signature: ProviderData): void;
@@ -32,24 +30,19 @@ export interface ThinkingWriter {
   dropHeldText(): void;
   /** Writes what was held back. Blocks of other kinds have ended. */
   release(): void;
-  /** Writes the signature of the call that follows, if it has one. */
   signCall(begin: ToolCallBegin): void;
-  /** Ends the open block. */
   close(): void;
 }
 
 type Reasoning = Pick<EventOf<'reasoning'>, 'text' | 'providerData'>;
 
-/** How thinking is written. */
 export interface ThinkingOptions {
   readonly sink: BlockSink;
   readonly thinking: ThinkingDisplay;
-  /** The upstream expects reasoning to be sent back, whether or not it is signed. */
   readonly needsReasoningBack: boolean;
 }
 
 interface ThinkingState extends ThinkingOptions {
-  /** The whole text of the open block; undefined if none is open. */
   openText: string | undefined;
   held: Reasoning[];
   /** More reasoning belongs to the block that was held last. */
@@ -57,7 +50,6 @@ interface ThinkingState extends ThinkingOptions {
   heldSignature: ProviderData | undefined;
 }
 
-/** Starts without blocks. */
 export function thinkingWriter(options: ThinkingOptions): ThinkingWriter {
   const state: ThinkingState = {
     ...options,
@@ -104,7 +96,6 @@ function write(state: ThinkingState, { text, providerData }: Reasoning): void {
   end(state, reasoningEnvelope(shown, providerData));
 }
 
-/** Adds to the open block, or to a new one, and returns the text of the block. */
 function addText(state: ThinkingState, text: string): string {
   if (state.openText === undefined) state.sink.begin({ type: 'thinking' });
   state.openText = (state.openText ?? '') + text;
@@ -124,7 +115,6 @@ function end(state: ThinkingState, envelope: string): void {
   state.sink.end(envelope);
 }
 
-/** Writes a block without text; nothing if there is no envelope. */
 function seal({ sink }: ThinkingState, envelope: string | undefined): void {
   if (envelope === undefined) return;
   sink.begin({ type: 'thinking' });

@@ -5,10 +5,7 @@
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { collectUnread, read, type Shape } from '../../unread.ts';
 
-/**
- * Lists the unread members by the caller's names, each once. Agents set `cache_control` in several
- * places of every request; no other provider has such marks, and all of them are one entry.
- */
+/** All `cache_control` marks are one entry: agents set several, and only Anthropic has them. */
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set<string>();
   collectUnread(body, { shape: request, at: '', unread });

@@ -3,25 +3,18 @@ import type { JsonNode } from '../../../canonical/raw-json.ts';
 import { type ReplyUsage, usageOfWholeReply } from '../../../canonical/reply.ts';
 import type { Usage } from '../../../money.ts';
 
-/** The usage of a message. */
 export interface MessageUsage {
   readonly members: Readonly<Record<string, JsonNode>>;
   /** The upstream stated no usage, or zeros for a reply that has content. */
   readonly isEstimated: boolean;
 }
 
-/** What replaces counts that the upstream did not state. */
 export interface UsageEstimate {
-  /** The tokens of the content. */
   counted(): number;
-  /** The estimated tokens of the prompt. */
   prompt(): number;
 }
 
-/**
- * The usage at the end of a reply. Clients fail without one and believe zeros, so that counts that
- * the upstream does not state are estimated, in the way in which they are charged.
- */
+/** Clients fail without usage and believe zeros, so missing counts are estimated as charged. */
 export function finalUsage(stated: ReplyUsage | undefined, estimate: UsageEstimate): MessageUsage {
   const usage = stated === undefined ? noTokens : usageOfWholeReply(stated, estimate.counted);
   const outputTokens = usage.outputTokens || estimate.counted();
@@ -37,10 +30,7 @@ export function finalUsage(stated: ReplyUsage | undefined, estimate: UsageEstima
 
 const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 } as const;
 
-/**
- * The usage at the start of a stream: what the upstream has stated of the input, else 0. Coding
- * agents add the start to the end, or take the larger one, so nothing in it is estimated.
- */
+/** Coding agents add the start to the end, or take the larger one, so nothing is estimated. */
 export function startUsage(stated: ReplyUsage | undefined): MessageUsage['members'] {
   const isKnown = stated !== undefined && stated.gap !== 'split';
   if (!isKnown) return membersOf(noTokens);

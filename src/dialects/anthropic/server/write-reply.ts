@@ -6,7 +6,6 @@ import { wholeSink } from './block-sink.ts';
 import type { ReplyContext } from './exchange.ts';
 import { openMessage } from './open-message.ts';
 
-/** Writes the reply to a request with this context. */
 export function writeReply(
   events: readonly ContentEvent[],
   head: ReplyHead,

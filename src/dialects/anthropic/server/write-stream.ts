@@ -10,7 +10,6 @@ import { type StreamSink, streamSink } from './block-sink.ts';
 import type { ReplyContext } from './exchange.ts';
 import { type OpenMessage, openMessage } from './open-message.ts';
 
-/** What one stream has written so far. */
 interface StreamState {
   readonly sink: StreamSink;
   readonly message: OpenMessage;
@@ -18,7 +17,6 @@ interface StreamState {
   hasEnded: boolean;
 }
 
-/** Creates the writer of one stream, the reply to a request with this context. */
 export function writeStream(head: ReplyHead, context: ReplyContext): ContentStreamWriter {
   const sink = streamSink();
   const message = openMessage(head, context, sink);
@@ -49,11 +47,7 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
   };
 }
 
-/**
- * The events that start a message. The others don't show that the upstream replies, or are left
- * out. A reply that consists only of those is a failure, and as the stream has not begun, the
- * caller gets an error response.
- */
+/** A reply of other events only is a failure, and the caller gets an error response. */
 const startTypes: ReadonlySet<ContentEvent['type']> = new Set([
   ...(['text', 'reasoning', 'refusal', 'tool_begin', 'blocked'] as const),
 ]);

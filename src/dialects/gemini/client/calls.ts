@@ -9,28 +9,22 @@ import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../
 import { checkToolCalls } from '../../reply-lists.ts';
 import { type PartialArguments, partialArguments } from './partial-args.ts';
 
-/** Reads the calls of a candidate and emits each one when it is complete. */
 export interface CallReader {
-  /** Reads a `functionCall`, with the signature of its part. */
   read(call: JsonObject, providerData: ProviderData | undefined): void;
   /** Ends the candidate. A call that is still incomplete was truncated and isn't emitted. */
   close(): void;
-  /** Whether a call was truncated. */
   hasTruncated(): boolean;
   count(): number;
 }
 
-/** Where events are emitted, and what all candidates of a reply share. */
 export interface CandidateContext {
   readonly choice: number;
   readonly emit: (event: ContentEvent) => void;
   /** The upstream's id if it is unused in this reply, else a new id. */
   readonly callId: (upstreamId: string | undefined) => string;
-  /** Maps a function name back to the caller's name. */
   readonly callerName: (upstreamName: string) => string;
 }
 
-/** A call without its arguments. */
 interface CallHead {
   readonly name: string;
   readonly id: string | undefined;
@@ -41,7 +35,6 @@ interface PendingCall extends CallHead {
   readonly partial: PartialArguments;
 }
 
-/** Creates the reader of one candidate's calls. */
 export function callReader(context: CandidateContext): CallReader {
   let count = 0;
   let pending: PendingCall | undefined;

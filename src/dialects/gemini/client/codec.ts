@@ -13,7 +13,6 @@ import { unreadMembers } from './unread-reply.ts';
 import { type Members, unlessEmpty } from './write-context.ts';
 import { writeRequest } from './write-request.ts';
 
-/** Writes `generateContent` requests and reads their replies. */
 export const geminiClient: ContentClientCodec = {
   begin: (request, target) => {
     const { members, dropped, names } = written(request, target);
@@ -52,7 +51,6 @@ function outputFormat(config: JsonNode): Members | undefined {
   });
 }
 
-/** A request as it is sent, and what was changed in it. */
 interface Written {
   readonly members: Readonly<Record<string, JsonNode>>;
   readonly dropped: readonly string[];
@@ -72,7 +70,6 @@ function written(sent: ContentRequest, { capabilities }: UpstreamTarget): Writte
 
 const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, maxLength: 128 } as const;
 
-/** Maps the names of all functions in declarations, tool choice and history. */
 function namesOf({ tools, toolChoice, turns }: ContentRequest): FunctionNames {
   const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
   const used = turns.flatMap(({ parts }) => parts.flatMap((part) => nameOf(part) ?? []));

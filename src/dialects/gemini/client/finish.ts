@@ -34,7 +34,6 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map([
   ['MISSING_THOUGHT_SIGNATURE', unusable],
 ]);
 
-/** The meaning of a finish reason; `other` for an unknown one. */
 function finishMeaning(reason: string): FinishMeaning {
   return meanings.get(reason) ?? other;
 }
@@ -47,19 +46,14 @@ const severities: Readonly<Record<FinishMeaning['reason'], number>> = {
   unusable: 3,
 };
 
-/**
- * The finish reason that counts if a stream has several: the most severe one, and the last among
- * equals. Google may send STOP with every event.
- */
+/** Google may send STOP with every event; the last among equals counts. */
 export function moreSevereFinish(before: string | undefined, after: string): string {
   if (before === undefined) return after;
   const severity = (reason: string): number => severities[finishMeaning(reason).reason];
   return severity(after) >= severity(before) ? after : before;
 }
 
-/**
- * How a candidate ended. `unusable` is set if the candidate has nothing that a caller could use.
- */
+/** `unusable` is set if the candidate has nothing that a caller could use. */
 export interface Finish {
   readonly unusable: FailureReason | undefined;
   readonly reason: FinishReason;
@@ -67,7 +61,6 @@ export interface Finish {
   readonly message: string | undefined;
 }
 
-/** The received facts that determine the finish. */
 interface FinishFacts {
   readonly finishReason: string | undefined;
   readonly message: string | undefined;

@@ -12,11 +12,8 @@ import {
   member,
 } from '../../../json.ts';
 
-/** Collects the arguments of one call. */
 export interface PartialArguments {
-  /** Adds the `partialArgs` of one event. */
   add(pieces: JsonValue | undefined): void;
-  /** Everything received so far, as the JSON text of an object. */
   json(): string;
 }
 
@@ -35,7 +32,6 @@ type Path = readonly (string | number)[];
 const maxDepth = 100;
 const maxPathLength = 4_096;
 
-/** Starts the arguments of a call with its complete `args`. */
 export function partialArguments(start: JsonObject): PartialArguments {
   const root = new Map<string, Node>();
   for (const [name, value] of Object.entries(start)) root.set(name, { value, isOpen: false });

@@ -15,18 +15,14 @@ import type { CandidateContext } from './calls.ts';
 import { type Finish, finishOf, moreSevereFinish } from './finish.ts';
 import { type PartReader, partReader } from './read-part.ts';
 
-/** Reads one candidate. */
 export interface CandidateReader {
   read(candidate: JsonValue): void;
   /** Emits the metadata that was held back, but not the finish. */
   close(): void;
-  /** How the candidate ended. */
   finish(blockReason: string | undefined): Finish;
-  /** Whether a finish reason was received. */
   isFinished(): boolean;
 }
 
-/** What one candidate has contained so far, besides its parts. */
 interface CandidateState {
   finishReason: string | undefined;
   message: string | undefined;
@@ -35,7 +31,6 @@ interface CandidateState {
   readonly metadata: Map<string, JsonObject>;
 }
 
-/** Creates the reader of one candidate. */
 export function candidateReader(context: CandidateContext): CandidateReader {
   const { choice, emit } = context;
   const parts = partReader(context);
@@ -104,10 +99,7 @@ function emitMetadata(
   if (others.length > 0) emit(providerEvent(choice, 'parts', others));
 }
 
-/**
- * Metadata that is passed on unchanged, by Google's name and by its name in the event. In a stream
- * the last value counts.
- */
+/** Passed on unchanged: Google's name and the event's. In a stream the last value counts. */
 const forwardedMetadata = [
   ['citationMetadata', 'citation_metadata'],
   ['urlContextMetadata', 'url_context_metadata'],
@@ -147,15 +139,10 @@ function providerEvent(
   return { type: 'provider_specific', choice, provider: 'gemini', name, value };
 }
 
-/**
- * Limits the work, since each one may need a search of the whole text. No real reply has as many.
- */
+/** Each may need a search of the whole text. No real reply has as many. */
 const maxSupports = 2_000;
 
-/**
- * The citations of a `groundingMetadata` object for a candidate's complete visible text. Google
- * counts offsets in bytes of UTF-8; the common form counts UTF-16 units.
- */
+/** Google counts offsets in bytes of UTF-8; the common form counts UTF-16 units. */
 function citationsIn(grounding: JsonObject, text: string): readonly Citation[] {
   const sources = items(member(grounding, 'groundingChunks')).map(sourceOf);
   const supports = items(member(grounding, 'groundingSupports')).slice(0, maxSupports);
@@ -206,10 +193,7 @@ function unitsByByte(text: string): Uint32Array {
   return units;
 }
 
-/**
- * Google's offsets are relative to one part. If a reply has several parts, the cited text locates
- * the segment.
- */
+/** Offsets are relative to one part; with several parts, the cited text is searched. */
 function locate(segment: JsonValue | undefined, text: string, units: Uint32Array): Offsets {
   const start = units[offset(member(segment, 'startIndex'))];
   const end = units[offset(member(segment, 'endIndex'))];

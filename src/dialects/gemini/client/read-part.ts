@@ -6,15 +6,12 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type CallReader, type CandidateContext, callReader } from './calls.ts';
 
-/** Reads the parts of a candidate and emits their events. */
 export interface PartReader {
   read(part: JsonValue): void;
   close(): void;
-  /** Whether a tool call was truncated. */
   hasTruncatedCall(): boolean;
   /** Parts of unknown kinds, unchanged. */
   others(): readonly JsonObject[];
-  /** All visible text so far. */
   visibleText(): string;
   hasCalls(): boolean;
   /** Whether there was any output besides thoughts. */
@@ -25,7 +22,6 @@ export interface PartReader {
 const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
-/** What the parts of one candidate have contained so far. */
 interface PartsState {
   readonly context: CandidateContext;
   readonly calls: CallReader;
@@ -35,7 +31,6 @@ interface PartsState {
   hasMedia: boolean;
 }
 
-/** Creates the reader of one candidate's parts. */
 export function partReader(context: CandidateContext): PartReader {
   const calls = callReader(context);
   const others: JsonObject[] = [];
@@ -130,10 +125,7 @@ function plainBase64(data: string): string {
   return /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data;
 }
 
-/**
- * The text of a part; empty if the part only carries a signature; undefined for a part of another
- * kind, whose signature authenticates nothing visible.
- */
+/** Empty if the part only carries a signature; undefined for a part of another kind. */
 function textIn(part: JsonValue): string | undefined {
   const text = member(part, 'text');
   if (typeof text === 'string') return text;

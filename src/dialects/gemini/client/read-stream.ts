@@ -13,13 +13,11 @@ import type { CandidateContext } from './calls.ts';
 import type { Finish } from './finish.ts';
 import { type CandidateReader, candidateReader } from './read-choice.ts';
 
-/** What the reader needs to know about the request. */
 export interface ReadContext {
   readonly ids: () => string;
   readonly callerName: (upstreamName: string) => string;
 }
 
-/** What one reply has contained so far. */
 interface ReplyState extends Omit<CandidateContext, 'choice'> {
   readonly candidates: Map<number, CandidateReader>;
   hasStarted: boolean;
@@ -29,7 +27,6 @@ interface ReplyState extends Omit<CandidateContext, 'choice'> {
   usage: ReplyUsage | undefined;
 }
 
-/** Creates the reader of one reply. */
 export function readStream({ ids, callerName }: ReadContext): ContentStreamReader {
   let events: ContentEvent[] = [];
   const takeEvents = (): readonly ContentEvent[] => {
@@ -141,7 +138,6 @@ function choiceOf(candidate: JsonValue, position: number): number {
   return isValid && index < maxCandidates ? index : position;
 }
 
-/** Returns ids that are unique within the reply. */
 function uniqueIds(ids: () => string): (upstreamId: string | undefined) => string {
   const used = new Set<string>();
   return (upstreamId) => {

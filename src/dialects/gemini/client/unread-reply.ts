@@ -2,9 +2,7 @@
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { read, type Shape, unreadOfReply } from '../../unread.ts';
 
-/**
- * The paths of the lost members, beginning with `reply.`. A reply may consist of several documents.
- */
+/** The paths begin with `reply.`. A reply may consist of several documents. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
   const documents = Array.isArray(reply) ? items(reply) : [reply];
   return documents.flatMap((document) => unreadOfReply(document, response));
@@ -13,10 +11,7 @@ export function unreadMembers(reply: JsonValue): readonly string[] {
 const call: Shape = { id: read, name: read, args: read, partialArgs: read, willContinue: read };
 const media: Shape = { mimeType: read, data: read };
 
-/**
- * Checks the kinds in the same order as the part reader. A part of an unknown kind is passed on
- * unchanged.
- */
+/** Checks in the part reader's order. A part of an unknown kind is passed on unchanged. */
 function partShape(part: JsonObject): Shape | typeof read {
   const has = (name: string): boolean => isJsonObject(member(part, name));
   const isThought = member(part, 'thought') === true;
@@ -37,10 +32,7 @@ function partShape(part: JsonObject): Shape | typeof read {
 
 const token: Shape = { token: read, logProbability: read };
 
-/**
- * Some members are dropped on purpose: safety ratings of content that wasn't blocked, the average
- * logprob, and a single candidate's token count.
- */
+/** Dropped on purpose: safety ratings of unblocked content, average logprob, token count. */
 const candidate: Shape = {
   index: read,
   content: { role: read, parts: partShape },

@@ -5,11 +5,9 @@ import type { ContentRequest } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
-/** One request that is being written. */
 export interface WriteContext {
   readonly request: ContentRequest;
   readonly capabilities: ResolvedCapabilities;
-  /** Maps function names to ones that Gemini accepts. */
   readonly names: FunctionNames;
   /** Records the caller's name of a member that is left out, shortened or replaced. */
   readonly drop: (name: string) => void;
@@ -18,12 +16,10 @@ export interface WriteContext {
 /** Members of a JSON object. Those that are undefined are left out. */
 export type Members = { readonly [name: string]: JsonNode };
 
-/** The members, or undefined if none has a value. */
 export function unlessEmpty(members: Members): Members | undefined {
   return Object.values(members).some((value) => value !== undefined) ? members : undefined;
 }
 
-/** The error for a member that can't be left out without changing the meaning of the request. */
 export function notPortable(param: string, sentence: string): GatewayError {
   return new GatewayError('not_portable', sentence, { param });
 }

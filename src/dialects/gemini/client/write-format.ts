@@ -6,7 +6,6 @@ import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
-/** Members of `generationConfig`, and instructions to append to the system instruction. */
 export interface WrittenFormat {
   readonly config: Members;
   readonly instructions: readonly string[];
@@ -14,7 +13,6 @@ export interface WrittenFormat {
 
 const jsonType = 'application/json';
 
-/** Writes the caller's format as far as the model can enforce it. */
 export function writeFormat(context: WriteContext): WrittenFormat {
   const { request, capabilities, drop } = context;
   const { format } = request;

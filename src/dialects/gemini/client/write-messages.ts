@@ -6,7 +6,6 @@ import { type Members, notPortable, type WriteContext } from './write-context.ts
 import { writeMedia } from './write-media.ts';
 import { signatureOf, writeCall, writeFirstCall, writeResults } from './write-results.ts';
 
-/** The two members of a request that hold the conversation. */
 export interface WrittenConversation {
   readonly systemInstruction: Members | undefined;
   readonly contents: readonly Content[];

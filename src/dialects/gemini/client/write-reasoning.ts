@@ -5,11 +5,7 @@ import type { ReasoningEffort, ThinkingBudget } from '../../../ports/catalog.ts'
 import { nearestEffort } from '../../capabilities.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
-/**
- * The `thinkingConfig`, or undefined if the model decides itself.
- *
- * @param ownConfig the caller's own `thinkingConfig`, which overrides the common settings
- */
+/** @param ownConfig the caller's `thinkingConfig`, which overrides the common settings */
 export function thinkingConfig(
   context: WriteContext,
   ownConfig: JsonValue | undefined,
@@ -55,7 +51,6 @@ function isSet({ effort, budgetTokens }: Reasoning): boolean {
 
 interface ThinkingSetting {
   readonly members: Members;
-  /** Whether the value sent differs from the one requested. */
   readonly isReplaced: boolean;
 }
 
@@ -79,10 +74,7 @@ function effortOf(budget: number | undefined): ReasoningEffort | undefined {
   return budget <= 8_192 ? 'medium' : 'high';
 }
 
-/**
- * Maps efforts like Google's OpenAI-compatible endpoint. The default range is that of Gemini 2.5
- * Flash.
- */
+/** Like Google's OpenAI-compatible endpoint. The default range is that of Gemini 2.5 Flash. */
 function budgetFor(
   { effort, budgetTokens }: Reasoning,
   range: ThinkingBudget = { min: 0, max: 24_576 },

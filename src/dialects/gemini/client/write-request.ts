@@ -11,11 +11,7 @@ import { signatureOf } from './write-results.ts';
 import { writeSettings } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
-/**
- * The members of the body.
- *
- * @throws GatewayError `not_portable` that names a member that the model doesn't support
- */
+/** @throws GatewayError `not_portable` that names a member that the model doesn't support */
 export function writeRequest(context: WriteContext): Readonly<Record<string, JsonNode>> {
   const { request, drop } = context;
   if (request.endUserId !== undefined) drop(request.names.endUserId);
@@ -34,7 +30,6 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
   };
 }
 
-/** Google's members, by their location in the request. */
 interface PlacedMembers {
   readonly root: JsonObject;
   readonly generationConfig: JsonObject;
@@ -43,11 +38,7 @@ interface PlacedMembers {
 /** Members next to `generationConfig` rather than inside it. */
 const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
 
-/**
- * Places members for Google at their paths in the request, and reports those for other providers.
- *
- * @throws GatewayError `not_portable` for a vital member that only another provider understands
- */
+/** @throws GatewayError `not_portable` for a vital member that only another provider knows */
 function placeProviderMembers({ request, drop }: WriteContext): PlacedMembers {
   let root: JsonObject = {};
   let generationConfig: JsonObject = {};

@@ -31,7 +31,6 @@ export function writeFirstCall(context: WriteContext, part: ToolCallPart): Membe
   };
 }
 
-/** Writes a tool call. */
 export function writeCall(context: WriteContext, part: ToolCallPart): Members {
   const args = argumentsObject(part.arguments);
   if (args.isWrapped) context.drop(part.at);
@@ -115,7 +114,6 @@ function isPlainJson(text: string): boolean {
   }
 }
 
-/** Whether a string in valid JSON has half of a surrogate pair, most likely as an escape. */
 function hasLoneSurrogate(json: string): boolean {
   const decoded = json.replace(/\\(?:u([\dA-Fa-f]{4})|.)/gs, (_, hex: string | undefined) =>
     hex === undefined ? '' : String.fromCharCode(Number.parseInt(hex, 16)),

@@ -76,9 +76,7 @@ function candidateLimitMessage(max: number): string {
   return `This model returns ${candidates} per request. Request fewer.`;
 }
 
-/**
- * Google's seed has 32 bits. A larger one is truncated to its lower bits and stays deterministic.
- */
+/** Google's seed has 32 bits. A larger one is cut to them and stays deterministic. */
 function seed({ request, capabilities, drop }: WriteContext): number | undefined {
   if (request.seed === undefined) return undefined;
   const truncated = request.seed | 0;

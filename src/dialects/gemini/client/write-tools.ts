@@ -7,18 +7,12 @@ import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
 import { type Members, notPortable, type WriteContext } from './write-context.ts';
 
-/** The members of a request for tools. */
 export interface WrittenTools {
   readonly tools: readonly Members[] | undefined;
   readonly toolConfig: Members | undefined;
 }
 
-/**
- * Writes all functions in one entry, and each of Google's built-in tools in a separate one.
- *
- * @throws GatewayError `not_portable` for another provider's tool, or a combination that the model
- *   refuses
- */
+/** @throws GatewayError `not_portable` for foreign tools, or a combination the model refuses */
 export function writeTools(context: WriteContext): WrittenTools {
   const { request, capabilities, drop } = context;
   const functions = request.tools.filter((tool): tool is FunctionTool => tool.kind === 'function');
@@ -90,10 +84,7 @@ interface ToolSelection {
   readonly toolConfig: Members | undefined;
 }
 
-/**
- * Google refuses allowed names with AUTO. VALIDATED accepts them; for models without it, the other
- * functions are left out.
- */
+/** Google refuses allowed names with AUTO; without VALIDATED, other functions are left out. */
 function selectTools(context: WriteContext, functions: readonly FunctionTool[]): ToolSelection {
   const { request, capabilities, names, drop } = context;
   const choice = request.toolChoice;

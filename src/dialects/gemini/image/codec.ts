@@ -61,17 +61,14 @@ function notPortable(param: string, message: string): GatewayError {
   return new GatewayError('not_portable', message, { param });
 }
 
-/** The value of `generationConfig.imageConfig`. */
 interface ImageConfig {
   readonly aspectRatio: string;
   readonly imageSize?: string;
 }
 
-/** A size in Google's terms. */
 interface GeminiSize {
   /** Undefined if the model is to choose. */
   readonly config: ImageConfig | undefined;
-  /** The image will have exactly the requested size in pixels. */
   readonly isExact: boolean;
 }
 

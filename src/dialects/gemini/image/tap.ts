@@ -19,9 +19,7 @@ import { usageOfMetadata } from '../usage.ts';
 /** Gemini 2.5 counts this number of tokens per image, and newer models about as many. */
 const tokensPerImage = 1290;
 
-/** What one reply has contained so far. */
 interface ReplyState {
-  /** The bytes for the caller that were not returned yet. */
   out: Uint8Array[];
   images: number;
   fault: FailureReport | undefined;
@@ -30,7 +28,6 @@ interface ReplyState {
   wasWithheld: boolean;
 }
 
-/** Creates the tap of one reply. */
 export function geminiImageTap(createdSeconds: number): StreamTap {
   const reply = imageReply(createdSeconds);
   const state: ReplyState = {
@@ -44,7 +41,6 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
   const reader = readImageReply(recorder(state, reply));
   let ended = false;
   const complete = (): boolean => reader.isWhole() && state.images > 0 && state.fault === undefined;
-  /** Whether the reply ended without an image. */
   const isEmpty = (): boolean => ended && reader.isWhole() && state.images === 0;
   return {
     write: (chunk) => {
@@ -67,7 +63,6 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
   };
 }
 
-/** Records what the reader finds. */
 function recorder(state: ReplyState, reply: ImageReplyWriter): ImageReplyListener {
   return {
     imageBegins: () => state.out.push(reply.imageBegins()),
@@ -110,7 +105,6 @@ function errorIn(json: string | undefined): FailureReport | undefined {
   return error === undefined ? unreadableError : geminiInBandFailure({ error });
 }
 
-/** Finish reasons that mean that the image or its prompt was judged unsafe. */
 const withheldReasons: ReadonlySet<string> = new Set([
   'SAFETY',
   'BLOCKLIST',
@@ -139,12 +133,10 @@ const refused: FailureReport = {
   fault: 'request',
 };
 
-/** Whether the finish reason means that an image was withheld. */
 function isWithheld(finishReason: string): boolean {
   return withheldReasons.has(finishReason);
 }
 
-/** The failure for a complete reply without an image. */
 function failureWithoutImage(reply: {
   readonly isBlocked: boolean;
   readonly wasWithheld: boolean;
@@ -158,9 +150,7 @@ function failureWithoutImage(reply: {
   return noImage;
 }
 
-/** Receives the contents of a reply in the order in which they are sent. */
 interface ImageReplyListener {
-  /** The first bytes of an image follow. */
   imageBegins(): void;
   /** The next fragment of the image's Base64, without quotes. */
   imagePiece(bytes: Uint8Array): void;

@@ -16,7 +16,6 @@ import { type JsonNumber, numberOf } from '../../../json.ts';
 import { type FinishState, finishMembers } from './finish.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
 
-/** A candidate under construction. */
 export interface Candidate {
   readonly index: number;
   add(event: ChoiceEvent): void;
@@ -24,10 +23,7 @@ export interface Candidate {
   hasParts(): boolean;
   /** Everything added since the last piece, as JSON. */
   piece(): string;
-  /**
-   * The fast path for an event that is only visible text, which nearly all are. Undefined if other
-   * data is pending and has to be written with it.
-   */
+  /** Fast path for a single visible text; undefined if other data has to be written with it. */
   textPiece(text: string): string | undefined;
   /** The remaining data with the finish reason, as JSON. */
   last(): string;
@@ -37,7 +33,6 @@ interface State {
   readonly parts: PartList;
   readonly calls: Map<number, { readonly begin: ToolCallBegin; text: string }>;
   readonly logprobs: LogprobList;
-  /** Google-specific members, as JSON text. */
   readonly members: Map<string, string>;
   readonly finish: FinishState;
   /** Hidden reasoning without a signature so far. */
@@ -49,18 +44,15 @@ interface State {
   /** All sources so far, since the last list in a stream counts. */
   readonly sources: JsonNode[];
   readonly choice: CandidateOptions;
-  /** A part has been written. */
   wasWritten: boolean;
 }
 
-/** Options for writing a candidate. */
 export interface CandidateOptions {
   /** Records data that Google's format can't express, by its name in the chat API. */
   readonly drop: (name: string) => void;
   readonly hidesReasoning: boolean;
 }
 
-/** Creates an empty candidate. */
 export function candidate(index: number, options: CandidateOptions): Candidate {
   const state = newState(options);
   const { parts, logprobs, members } = state;
@@ -95,7 +87,6 @@ function newState(options: CandidateOptions): State {
   };
 }
 
-/** Returns the pending data as members, and clears it. */
 function takePending(index: number, state: State, fallback: string): string {
   const { parts, members, logprobs } = state;
   const list = parts.take() || fallback;
@@ -194,10 +185,7 @@ function writeEmptyCall(state: State): void {
   if (begin !== undefined) addCall(begin, '{}', state);
 }
 
-/**
- * Writes the calls with invalid arguments, unless a token limit or filter may have truncated them:
- * a truncated call must not look complete.
- */
+/** Not if a limit or filter may have truncated them: a cut call must not look complete. */
 function writeBrokenCalls({ brokenCalls, parts, finish, choice }: State): void {
   const endedNormally = finish.reason === 'stop' || finish.reason === 'tool_calls';
   for (const { begin, text } of brokenCalls.splice(0)) {
@@ -234,7 +222,6 @@ function content(parts: string): string {
   return parts === '' ? '' : `"content":{"role":"model","parts":[${parts}]},`;
 }
 
-/** The tokens to be written, and the average over all tokens of the candidate. */
 interface LogprobList {
   add(tokens: readonly TokenLogprob[]): void;
   isEmpty(): boolean;
@@ -244,7 +231,6 @@ interface LogprobList {
   average(): string;
 }
 
-/** Creates the list of one candidate. */
 function logprobList(): LogprobList {
   let waiting: TokenLogprob[] = [];
   let sum = 0;

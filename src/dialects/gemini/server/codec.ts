@@ -4,7 +4,6 @@ import { readRequest } from './read-request.ts';
 import { writeReply } from './write-reply.ts';
 import { writeStream } from './write-stream.ts';
 
-/** Reads `generateContent` requests and writes their replies. */
 export const geminiServer: ContentServerCodec = {
   begin: (body, requested) => ({
     request: readRequest(body, requested),

@@ -15,11 +15,9 @@ import { flagIn, numberIn, objectIn, pathTo, refuse, textIn } from '../../read-m
 /** Records the path of a member that the common form can't express. */
 export type Drop = (at: string) => void;
 
-/** A member that is present. */
 export interface Field {
   /** The name in camelCase. */
   readonly name: string;
-  /** The name as the caller wrote it. */
   readonly written: string;
   readonly value: JsonValue;
 }
@@ -38,13 +36,11 @@ export function fieldsOf(value: JsonObject): readonly Field[] {
   return fields;
 }
 
-/** The non-empty members that aren't in `known`. */
 export function unknownFields(value: unknown, known: readonly string[]): readonly Field[] {
   if (!isJsonObject(value)) return [];
   return fieldsOf(value).filter((one) => !known.includes(one.name) && isNonEmpty(one.value));
 }
 
-/** Records every non-empty member that isn't in `known` as dropped. */
 export function dropUnknown(
   value: unknown,
   known: readonly string[],
@@ -59,17 +55,14 @@ export function isNonEmpty(value: JsonValue | undefined): value is JsonValue {
   return typeof value !== 'object' || isExactNumber(value) || Object.keys(value).length > 0;
 }
 
-/** As `objectIn`. */
 export function objectField(value: unknown, name: string, at: string): JsonObject | undefined {
   return objectIn(only(value, name), name, at);
 }
 
-/** As `textIn`. */
 export function textField(value: unknown, name: string, at: string): string | undefined {
   return textIn(only(value, name), name, at);
 }
 
-/** As `flagIn`. */
 export function flagField(value: unknown, name: string, at: string): boolean | undefined {
   return flagIn(only(value, name), name, at);
 }
@@ -81,7 +74,6 @@ export function numberField(value: unknown, name: string, at: string): number | 
   return numberIn({ [name]: isText ? Number(found) : found }, name, at);
 }
 
-/** An object with this member under its camelCase name. */
 function only(value: unknown, name: string): JsonObject {
   return { [name]: field(value, name) ?? null };
 }

@@ -2,12 +2,9 @@
 import { quoted } from '../../../canonical/raw-json.ts';
 import type { FinishReason } from '../../../canonical/reply.ts';
 
-/** What is known about the finish so far. */
 export interface FinishState {
   reason: FinishReason | undefined;
-  /** The upstream's explanation of the finish. */
   message: string | undefined;
-  /** The text of the model's refusal. */
   refusal: string;
 }
 
@@ -44,7 +41,6 @@ export function finishMembers({ reason = 'other', message, refusal }: Readonly<F
   };
 }
 
-/** The `promptFeedback` member of a prompt that was blocked. */
 export function promptFeedback(reason: string, message: string | undefined): string {
   const upper = reason.toUpperCase();
   const known = blockReasons.includes(upper) ? upper : 'OTHER';

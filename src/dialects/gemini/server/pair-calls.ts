@@ -15,7 +15,6 @@ import type {
 import { resultText } from '../../../canonical/tool-results.ts';
 import type { Drop } from './fields.ts';
 
-/** A tool call whose id may be missing. */
 export interface CallDraft {
   readonly kind: 'tool_call';
   readonly at: string;
@@ -27,7 +26,6 @@ export interface CallDraft {
   readonly providerData?: ProviderData | undefined;
 }
 
-/** A function result that isn't matched to its call yet. */
 export interface ResultDraft {
   readonly kind: 'tool_result';
   readonly at: string;
@@ -41,7 +39,6 @@ export interface ResultDraft {
 /** A part as far as it can be read without the others. */
 export type DraftPart = TextPart | ReasoningPart | MediaPart | CallDraft | ResultDraft;
 
-/** A turn before its calls and results are matched. */
 export interface DraftTurn {
   readonly role: 'user' | 'assistant';
   readonly parts: readonly DraftPart[];
@@ -104,10 +101,7 @@ function idsOf(calls: readonly CallDraft[]): ReadonlyMap<CallDraft, string> {
   return ids;
 }
 
-/**
- * Matches a whole step by id, then by name, then by position, so that a result without a name never
- * takes the call of a result with one.
- */
+/** By id, then name, then position: a nameless result never takes a named one's call. */
 function matchCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDraft> {
   const matched = new Map<ResultDraft, CallDraft>();
   const lastOfId = new Map<string, CallDraft>();
@@ -136,10 +130,7 @@ function matchCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDraft>
   return matched;
 }
 
-/**
- * Finds the first unmatched call for a key. Each call is skipped at most once, because a body may
- * have a great many calls.
- */
+/** Each call is skipped at most once, because a body may have a great many calls. */
 function firstOpen(
   calls: readonly CallDraft[],
   open: ReadonlySet<CallDraft>,

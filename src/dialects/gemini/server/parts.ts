@@ -9,7 +9,6 @@ import type { ToolCallBegin } from '../../../canonical/reply.ts';
 /** Visible text, which includes refusals, or a thought. */
 export type TextKind = 'visible' | 'thought';
 
-/** The parts that are to be written. */
 export interface PartList {
   /** Appends the text to the previous part if that is text of the same kind. */
   addText(text: string, kind: TextKind, providerData: ProviderData | undefined): void;
@@ -18,11 +17,9 @@ export interface PartList {
   /** Adds hidden reasoning: an empty part with a signature, which Google's clients send back. */
   addHidden(hidden: HiddenReasoning): void;
   isEmpty(): boolean;
-  /** Returns and clears the elements of `parts`. */
   take(): string;
 }
 
-/** Creates the list of one candidate. */
 export function partList(): PartList {
   let parts: string[] = [];
   let openText: { readonly kind: TextKind; text: string } | undefined;
@@ -62,7 +59,6 @@ export function partList(): PartList {
   };
 }
 
-/** Writes a part with text or a thought. */
 export function textPart(
   text: string,
   kind: TextKind,
@@ -72,31 +68,23 @@ export function textPart(
   return `{"text":${quoted(text)}${thought}${signature(providerData)}}`;
 }
 
-/**
- * Writes the member of a call. Line breaks between the tokens of the upstream's arguments become
- * spaces, because an event must be a single line.
- */
+/** Line breaks between the arguments' tokens become spaces: an event is a single line. */
 export function functionCall({ id, name }: ToolCallBegin, args: string): string {
   const line = args.replace(/[\r\n]+/g, ' ');
   const names = `"id":${quoted(id)},"name":${quoted(name)}`;
   return `"functionCall":{${names},"args":${line}}`;
 }
 
-/** Writes the member of an image or audio clip. */
 export function inlineData(mimeType: string, data: string): string {
   return `"inlineData":{"mimeType":${quoted(mimeType)},"data":${quoted(data)}}`;
 }
 
-/** Writes the member of an image given by its URL. */
 export function fileData(url: string): string {
   const mimeType = mimeTypeOfName(url) ?? 'image/png';
   return `"fileData":${jsonText({ mimeType, fileUri: url })}`;
 }
 
-/**
- * Google's clients echo signatures without reading them, so that they can carry other providers'
- * data.
- */
+/** Google's clients echo signatures unread, so they can carry other providers' data. */
 function signature(providerData: ProviderData | undefined): string {
   if (providerData === undefined) return '';
   const data = providerData.provider === 'gemini' ? providerData.data : seal(providerData);

@@ -13,7 +13,6 @@ import {
   textField,
 } from './fields.ts';
 
-/** The output format, and how the caller requested it. */
 export interface ReadFormat {
   readonly format: OutputFormat | undefined;
   /** The member to name in errors. */
@@ -22,7 +21,6 @@ export interface ReadFormat {
   readonly providerMembers: readonly ProviderMember[];
 }
 
-/** A requested format, and the member that requested it. */
 interface RequestedFormat {
   readonly mimeType: string | undefined;
   readonly schema: JsonObject | undefined;

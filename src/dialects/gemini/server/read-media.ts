@@ -5,18 +5,12 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts'
 import { refuse } from '../../read-members.ts';
 import { type Drop, dropUnknown, field, textField } from './fields.ts';
 
-/** The location of media in the request, and the callback for dropped members. */
 export interface MediaLocation {
-  /** The path of the part. */
   readonly at: string;
   readonly drop: Drop;
 }
 
-/**
- * Reads `inlineData`.
- *
- * @throws GatewayError `invalid_request` if it has no data
- */
+/** @throws GatewayError `invalid_request` if it has no data */
 export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.inlineData`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `mimeType` and `data`.');
@@ -34,11 +28,7 @@ export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): M
   };
 }
 
-/**
- * Reads `fileData`.
- *
- * @throws GatewayError `invalid_request` if it has no URI
- */
+/** @throws GatewayError `invalid_request` if it has no URI */
 export function readFileData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.fileData`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `fileUri`.');

@@ -22,10 +22,8 @@ import {
 import type { CallDraft, DraftPart, ResultDraft } from './pair-calls.ts';
 import { detailOf, type MediaLocation, readFileData, readInlineData } from './read-media.ts';
 
-/** The location of a part, and the callback for dropped members. */
 export interface PartLocation {
   readonly at: string;
-  /** The indexes of its content and of the part within it. */
   readonly position: readonly [number, number];
   readonly drop: Drop;
 }
@@ -87,10 +85,7 @@ function isKind(name: string): boolean {
   return Object.hasOwn(kinds, name);
 }
 
-/**
- * The data of a signature. Google's clients echo signatures without reading them, so that it may be
- * an envelope with another provider's data. A damaged envelope is of no use to any provider.
- */
+/** May be an envelope with another provider's data; a damaged one is of no use to anyone. */
 function providerDataIn(part: JsonValue, at: string): ProviderData | undefined {
   const data = textField(part, 'thoughtSignature', at);
   if (data === undefined || data === '') return undefined;
@@ -98,7 +93,6 @@ function providerDataIn(part: JsonValue, at: string): ProviderData | undefined {
   return { provider: 'gemini', kind: 'signature', data };
 }
 
-/** Reasoning that was hidden in an earlier reply. */
 function hiddenIn(part: JsonValue, at: string): HiddenReasoning | undefined {
   return unsealReasoning(textField(part, 'thoughtSignature', at) ?? '');
 }
@@ -150,10 +144,7 @@ function readCodeResult(value: JsonValue, { at, drop }: PartLocation): DraftPart
   return { kind: 'text', at, text: fenced(outcome === 'ok' ? '' : outcome, output) };
 }
 
-/**
- * A fenced code block. The fence is longer than any inside the text. Line breaks separate the
- * block, because texts are joined without a separator.
- */
+/** The fence is longer than any in the text; texts are joined without a separator. */
 function fenced(label: string, text: string): string {
   const runs = text.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), 3));

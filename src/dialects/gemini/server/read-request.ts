@@ -16,10 +16,7 @@ const read: readonly string[] = [
   'generationConfig',
   'serviceTier',
 ];
-/**
- * Members that only Google understands. True: without the member the request would mean something
- * else.
- */
+/** True: without the member the request would mean something else. */
 const googleOnly: Readonly<Record<string, boolean>> = {
   cachedContent: true,
   continuationToken: true,
@@ -88,7 +85,6 @@ function unwrapped(sent: JsonObject): JsonObject {
   return isJsonObject(inner) && field(sent, 'contents') === undefined ? inner : sent;
 }
 
-/** Maps the tier to OpenAI's name. */
 function readServiceTier(body: JsonValue, drop: Drop): string | undefined {
   const word = enumValue(field(body, 'serviceTier'), 'SERVICE_TIER');
   const tier = word === undefined ? undefined : serviceTiers[word];

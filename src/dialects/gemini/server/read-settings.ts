@@ -22,7 +22,6 @@ import {
 } from './fields.ts';
 import { readFormat } from './read-format.ts';
 
-/** The settings of a request. */
 export interface ReadSettings {
   readonly settings: Pick<
     ContentRequest,
@@ -165,10 +164,7 @@ function readModalities(config: JsonObject | undefined): readonly Modality[] | u
   return wanted.length > 0 ? wanted : undefined;
 }
 
-/**
- * Modalities that the common form doesn't support. They are vital, since without them the request
- * would mean something else.
- */
+/** They are vital: without them the request would mean something else. */
 function unsupportedModalities(config: JsonObject | undefined): readonly ProviderMember[] {
   const unknown = modalityNames(config).filter((word) => modalities[word] === undefined);
   if (unknown.length === 0) return [];

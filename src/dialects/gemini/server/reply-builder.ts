@@ -6,7 +6,6 @@ import { type Candidate, candidate } from './candidate.ts';
 import { promptFeedback } from './finish.ts';
 import { usageMetadata } from './usage.ts';
 
-/** A reply under construction, whole or streamed. */
 export interface ReplyBuilder {
   add(event: ContentEvent): void;
   /** The candidate with this index, created if it doesn't exist. */
@@ -22,14 +21,12 @@ export interface ReplyBuilder {
   dropped(): readonly string[];
 }
 
-/** What a reply has next to its candidates. */
 interface ReplyMembers {
   tail: string;
   usage: string;
   prompt: string | undefined;
 }
 
-/** Creates an empty reply. */
 export function newReplyBuilder(head: ReplyHead): ReplyBuilder {
   const candidates = new Map<number, Candidate>();
   const dropped = new Set<string>();
@@ -80,7 +77,6 @@ function setMember(
   }
 }
 
-/** The candidates in the order of their index. */
 export function byIndex(candidates: Iterable<Candidate>): readonly Candidate[] {
   return [...candidates].sort((one, other) => one.index - other.index);
 }

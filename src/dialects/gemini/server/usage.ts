@@ -2,11 +2,7 @@
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { ReplyUsage } from '../../../canonical/reply.ts';
 
-/**
- * The `usageMetadata` member, preceded by a comma. Google doesn't count thoughts among the
- * candidates, so that the total is the sum of prompt, candidates and thoughts. Details that are
- * zero are left out, like Google does.
- */
+/** Google doesn't count thoughts among the candidates, and leaves out details that are zero. */
 export function usageMetadata(usage: ReplyUsage): string {
   const thoughts = Math.min(usage.reasoningTokens ?? 0, usage.outputTokens);
   const counts = {

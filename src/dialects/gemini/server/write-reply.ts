@@ -3,10 +3,7 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { byIndex, newReplyBuilder } from './reply-builder.ts';
 
-/**
- * The reply as JSON text. With a blocked prompt it has no candidates; otherwise each candidate has
- * a finish reason.
- */
+/** With a blocked prompt there are no candidates; otherwise each has a finish reason. */
 export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
   const reply = newReplyBuilder(head);
   for (const event of events) reply.add(event);

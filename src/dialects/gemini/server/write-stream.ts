@@ -8,19 +8,13 @@ import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { geminiErrorText } from '../errors.ts';
 import { byIndex, newReplyBuilder, type ReplyBuilder } from './reply-builder.ts';
 
-/** The framing of the body: SSE or a JSON array. */
 interface Framing {
-  /** Frames one document of the stream. */
   document(text: string): string;
   end(): string;
   error(text: string): readonly string[];
 }
 
-/**
- * Creates the writer of one reply. A tool call is sent when it is complete, because Google's
- * clients can't join its fragments. Finish and usage are sent with the last event, where Google's
- * clients look for them.
- */
+/** Calls are sent whole: Google's clients can't join fragments. Finish and usage come last. */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
   const framing = head.framing === 'sse' ? sseFraming() : arrayFraming();
   const reply = newReplyBuilder(head);

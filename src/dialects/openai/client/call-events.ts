@@ -12,33 +12,23 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import { mayCutLastCall } from './finish.ts';
 import type { HeldCall, ToolSlots } from './tool-slots.ts';
 
-/** What the events of calls depend on. */
 export interface CallContext {
   readonly names: FunctionNames;
-  /** Generates text for the ids of calls. */
   readonly ids: () => string;
 }
 
-/** The events of the calls of one choice. */
 export interface CallEvents {
-  /**
-   * Returns what can be sent now. `signature` is the message's so far: it belongs to the first
-   * call, unless that has its own.
-   */
+  /** `signature` is the message's so far; it belongs to a first call that has none of its own. */
   next(signature: ProviderData | undefined): readonly ContentEvent[];
   /** Ends the open call if it is whole, because other content follows. */
   endWhole(): readonly ContentEvent[];
-  /** Returns all that was held back, at the end of the choice. */
   end(signature: ProviderData | undefined, finishReason: string): readonly ContentEvent[];
-  /** The characters of arguments that are held back. */
   heldChars(): number;
 }
 
-/** A call whose beginning was sent. */
 interface OpenCall {
   readonly call: number;
   readonly providerData: ProviderData | undefined;
-  /** The characters of its arguments that were sent. */
   sentChars: number;
 }
 
@@ -52,11 +42,9 @@ interface WriterState extends CallContext {
   count: number;
   readonly takenIds: Set<string>;
   sentChars: number;
-  /** The signature that was sent with the first call. */
   firstSignature: ProviderData | undefined;
 }
 
-/** Starts without calls. */
 export function callEvents(
   choice: number,
   slots: ToolSlots,
@@ -198,7 +186,6 @@ function endAll(
   return events;
 }
 
-/** Whether the message's signature was sent with the first call, or will be. */
 function isWithFirstCall(
   { count, firstSignature, slots }: WriterState,
   signature: ProviderData,
@@ -208,7 +195,6 @@ function isWithFirstCall(
   return first !== undefined && first.providerData === undefined;
 }
 
-/** The arguments of the calls as JSON text. */
 export function argumentTexts(slots: ToolSlots, finishReason: string): readonly string[] {
   const calls = slots.calls();
   const last = calls.at(-1);

@@ -6,7 +6,6 @@ import { readReply, readStream } from './read-reply.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
 
-/** Writes chat completion requests and reads their replies. */
 export const openaiClient: ContentClientCodec = {
   begin: (request, target) => {
     const { body, dropped, names } = writeRequest(request, target);
@@ -23,7 +22,6 @@ export const openaiClient: ContentClientCodec = {
   },
 };
 
-/** The members of a chat completion that stand for one field of the common form. */
 const fields: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
   ['frequency_penalty', 'frequencyPenalty'],
   ['logprobs', 'logprobs'],
@@ -48,10 +46,7 @@ const fields: ReadonlyMap<string, RequestField> = new Map<string, RequestField>(
   ['verbosity', 'verbosity'],
 ]);
 
-/**
- * The caller's name of the member in which this path begins. Messages and everything else have no
- * counterpart: their positions are those of the translated body.
- */
+/** Everything else has no counterpart: its positions are those of the translated body. */
 function callerParam(param: string, { names }: ContentRequest): string | undefined {
   const field = fields.get(/^\w*/.exec(param)?.[0] ?? '');
   return field === undefined ? undefined : names[field];

@@ -3,7 +3,6 @@
 import { type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
 import type { FailureReason } from '../../../failure-reasons.ts';
 
-/** The state of a choice at its end. */
 export interface FinishFacts {
   /** The upstream's finish reason, empty if it sent none. */
   readonly finishReason: string;
@@ -11,11 +10,9 @@ export interface FinishFacts {
   /** A call was cut, as far as its arguments and the lack of a finish reason show. */
   readonly hasCutCall: boolean;
   readonly hasOutput: boolean;
-  /** The model's refusal, empty if there is none. */
   readonly refusal: string;
 }
 
-/** The finish of a choice, or the reason why the choice is unusable. */
 export type Finish =
   | {
       readonly reason: FinishReason;
@@ -54,7 +51,6 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
   ['sensitive', 'content_filter'],
 ]);
 
-/** Whether the last call may be truncated, judged by the finish reason or its absence. */
 export function mayCutLastCall(finishReason: string): boolean {
   return finishReason === '' || mayCutCall(reasons.get(finishReason.toLowerCase()));
 }
@@ -78,7 +74,6 @@ export function finishOf(end: FinishFacts): Finish {
   return finishReason === '' ? finish('stop') : finish('other', finishReason);
 }
 
-/** The finish of a choice that can't be passed on. */
 export function unusable(reason: FailureReason, endsReply = false): Finish {
   return { unusable: reason, endsReply };
 }

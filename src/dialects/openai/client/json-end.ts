@@ -3,7 +3,6 @@
  * `isWhole` is called.
  */
 
-/** Tracks one text. */
 export interface JsonEnd {
   add(piece: string): void;
   /**
@@ -13,9 +12,7 @@ export interface JsonEnd {
   isWhole(): boolean;
 }
 
-/**
- * Starts with an empty text. It counts braces only and does not check that the text is valid JSON.
- */
+/** It counts braces only and does not check that the text is valid JSON. */
 export function jsonEnd(): JsonEnd {
   let depth = 0;
   let state: 'before' | 'inside' | 'whole' | 'other' = 'before';

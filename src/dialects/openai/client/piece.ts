@@ -1,7 +1,6 @@
 /** A piece of a request body: some members, and the caller's members that were dropped. */
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 
-/** Members of a JSON object that is being written. */
 export type Members = Readonly<Record<string, JsonNode>>;
 
 /** Some members, and the caller's names of members that were dropped, shortened or replaced. */
@@ -10,15 +9,12 @@ export interface Piece {
   readonly dropped: readonly string[];
 }
 
-/** A piece without members. */
 export const emptyPiece: Piece = { members: {}, dropped: [] };
 
-/** Creates a piece with these members and nothing dropped. */
 export function membersPiece(members: Members): Piece {
   return { members, dropped: [] };
 }
 
-/** Creates a piece without members that records one dropped member. */
 export function droppedPiece(name: string): Piece {
   return { members: {}, dropped: [name] };
 }

@@ -19,32 +19,23 @@ import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 import { type ToolSlots, toolSlots } from './tool-slots.ts';
 
-/** The properties of the request that a reader depends on. */
 export interface ReadContext extends CallContext {
   /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
-  /** The stop sequences of the request. */
   readonly stop: readonly string[];
 }
 
-/** Reads one choice of a reply. */
 export interface ChoiceReader {
   /** Reads one element of a chunk's `choices`. */
   piece(node: JsonValue): readonly ContentEvent[];
   /** Does the same, but holds all calls back until the end. */
   heldPiece(node: JsonValue): readonly ContentEvent[];
-  /** Reads one element of a whole reply's `choices`. */
   whole(node: JsonValue): readonly ContentEvent[];
-  /** The characters of tool calls that are held back. */
   heldChars(): number;
-  /** True once the upstream has sent a finish reason. */
   finished(): boolean;
   /** True if the upstream has sent neither a finish reason nor the whole of every tool call. */
   hasOpenCall(): boolean;
-  /**
-   * Returns how the choice ended, and the events held back until then: tool calls, and a signature
-   * that belongs to them.
-   */
+  /** Its events were held back until then: tool calls, and a signature that belongs to them. */
   end(): {
     readonly events: readonly ContentEvent[];
     readonly finish: Finish;
@@ -52,7 +43,6 @@ export interface ChoiceReader {
   };
 }
 
-/** What one choice has contained so far. */
 interface ChoiceState {
   readonly choice: number;
   readonly messages: MessageReader;
@@ -65,7 +55,6 @@ interface ChoiceState {
   signature: ProviderData | undefined;
 }
 
-/** Creates the reader of the choice with this index. */
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
   const slots = toolSlots(context.names);
   const calls = callEvents(choice, slots, context);
@@ -102,7 +91,6 @@ function readPiece(state: ChoiceState, node: JsonValue): readonly ContentEvent[]
   return read(state, node, delta);
 }
 
-/** Adds what can be sent of the calls, after the other content of a piece. */
 function withCalls(
   { slots, calls, signature }: ChoiceState,
   events: readonly ContentEvent[],
@@ -166,14 +154,11 @@ function isOpen(args: string): boolean {
   return !isJsonObject(parseBounded(args));
 }
 
-/** Reads the messages of one choice. */
 interface MessageReader {
   read(message: JsonValue): readonly ContentEvent[];
-  /** The whole refusal so far; empty if the model did not refuse. */
   refusal(): string;
 }
 
-/** Creates the reader of one choice. */
 function messageReader(choice: number): MessageReader {
   const reasoning = reasoningReader(choice);
   let refusal = '';
@@ -200,10 +185,7 @@ function messageReader(choice: number): MessageReader {
   };
 }
 
-/**
- * Reads content as text, or as an array of parts, as Mistral sends it: reasoning, text and images
- * in their order.
- */
+/** Mistral sends an array of parts: reasoning, text and images in their order. */
 function addContent(events: ContentEvent[], content: JsonValue | undefined, choice: number): void {
   if (typeof content === 'string') {
     if (content !== '') events.push({ type: 'text', choice, text: content });
@@ -239,16 +221,11 @@ function thinkingText(thinking: JsonValue | undefined): string {
     .join('');
 }
 
-/** Reads the reasoning of one choice. */
 interface ReasoningReader {
-  /** Reads the reasoning in a message or a delta. */
   read(message: JsonValue): readonly TextEvent<'reasoning'>[];
 }
 
-/**
- * Creates the reader of one choice. Once reasoning has come as plain text, the texts of the details
- * are ignored, because they repeat it.
- */
+/** Once reasoning has come as plain text, the texts of the details repeat it and are ignored. */
 function reasoningReader(choice: number): ReasoningReader {
   let isPlain = false;
   return {
@@ -304,7 +281,6 @@ function audioTypeOf(audio: JsonValue): string | undefined {
   return data === '' ? undefined : (sniffMimeType(data) ?? rawPcm);
 }
 
-/** Reads audio, and its transcript as text. */
 function audioEvents(
   audio: JsonValue | undefined,
   { choice, mimeType }: { readonly choice: number; readonly mimeType: string },
@@ -318,7 +294,6 @@ function audioEvents(
     : [...transcriptEvents, { type: 'media', choice, mimeType, data }];
 }
 
-/** Reads the logprobs of a choice or of one piece of it. */
 function logprobEvents(node: JsonValue, choice: number): readonly ContentEvent[] {
   const content = items(member(member(node, 'logprobs'), 'content'));
   const tokens = content.flatMap((entry) => {
@@ -329,7 +304,6 @@ function logprobEvents(node: JsonValue, choice: number): readonly ContentEvent[]
   return tokens.length === 0 ? [] : [{ type: 'logprobs', choice, tokens }];
 }
 
-/** Reads the citations of a message or of one piece of it. */
 function citationEvents(message: JsonValue, choice: number): readonly ContentEvent[] {
   const citations = items(member(message, 'annotations')).flatMap(citationOf);
   return citations.length === 0 ? [] : [{ type: 'citations', choice, citations }];

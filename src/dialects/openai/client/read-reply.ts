@@ -10,13 +10,11 @@ import type { Finish } from './finish.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** Reads a whole reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
   const reader = documentReader(context);
   return [...reader.read(reply, (choice, node) => choice.whole(node)), ...reader.end()];
 }
 
-/** Creates the reader of one stream. */
 export function readStream(
   context: ReadContext,
   { holdsCalls }: StreamReading,
@@ -81,10 +79,7 @@ function startEvents(document: JsonValue): ContentEvent[] {
   return [{ type: 'start', id, model, ...(serviceTier === undefined ? {} : { serviceTier }) }];
 }
 
-/**
- * Far above the number of choices that any model returns. A larger index is a mistake, and each
- * choice beyond would slow down every later event.
- */
+/** Far above what any model returns; each choice beyond would slow down every later event. */
 const maxChoices = 1024;
 
 function indexOf(node: JsonValue, position: number): number {

@@ -3,10 +3,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/**
- * Finds the signature of a call, a message or a delta, in Google's form or in the older form
- * without a wrapper.
- */
+/** Reads Google's form, or the older form without a wrapper. */
 export function signatureOf(holder: JsonValue | undefined): ProviderData | undefined {
   const google = member(member(holder, 'extra_content'), 'google');
   const data =

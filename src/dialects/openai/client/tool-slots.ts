@@ -13,7 +13,6 @@ import { type JsonEnd, jsonEnd } from './json-end.ts';
 import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** A tool call, as far as it was received. */
 export interface HeldCall {
   /** Empty if the upstream sent none. */
   readonly id: string;
@@ -47,7 +46,6 @@ export interface ToolSlots {
   close(position: number): void;
   /** No call has a name. */
   isEmpty(): boolean;
-  /** The characters of all arguments so far. */
   argumentChars(): number;
   /**
    * Whether a piece came that may belong to another call than the one it was added to. It can't be
@@ -84,7 +82,6 @@ interface Piece {
 /** A key that no upstream uses as an index. */
 const functionCallKey = -1;
 
-/** The slots of one choice, and how much they hold. */
 interface SlotTable {
   readonly names: FunctionNames;
   readonly slots: Slot[];
@@ -92,9 +89,7 @@ interface SlotTable {
   readonly byKey: Map<number, Slot>;
   /** The last slot with each id. */
   readonly byId: Map<string, Slot>;
-  /** The ids that the vendor gave to several calls. */
   readonly repeatedIds: Set<string>;
-  /** The indices that the vendor gave to several calls. */
   readonly sharedKeys: Set<number>;
   /** A piece has named an earlier call by its id: the pieces of several calls are mixed. */
   hasReturned: boolean;
@@ -106,7 +101,6 @@ interface SlotTable {
   hasNames: boolean;
 }
 
-/** Starts without calls. @param names those of the request, one of which a call has */
 export function toolSlots(names: FunctionNames): ToolSlots {
   const table = newTable(names);
   const { slots, byKey } = table;
@@ -183,7 +177,6 @@ function open({ slots, byKey, sharedKeys }: SlotTable, key: number | undefined):
   return slot;
 }
 
-/** A piece of a stream, and what identifies its call. */
 interface Placed {
   readonly key: number | undefined;
   readonly piece: Piece;
@@ -254,7 +247,6 @@ function isMixedUp(slots: readonly Slot[]): boolean {
   );
 }
 
-/** Text that is no JSON, and also not the beginning of it. */
 function isBroken(text: string): boolean {
   return parseBounded(text) === undefined && !isCutJson(text);
 }

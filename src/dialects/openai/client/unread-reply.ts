@@ -90,7 +90,6 @@ const usage: Shape = {
   },
 };
 
-/** Metadata of the document, and the service tier of the account. */
 const frame: Shape = { object: read, created: read, system_fingerprint: read, service_tier: read };
 
 const completion: Shape = { ...frame, id: read, model: read, choices: choice, usage };

@@ -9,9 +9,7 @@ import { parseExactly } from '../../../exact-numbers.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
-/**
- * Writes the details in the order in which they came; the text of each is the reasoning before it.
- */
+/** The text of each detail is the reasoning before it. */
 export function reasoningDetails(
   parts: readonly Part[],
   flags: ResolvedCapabilities,
@@ -28,10 +26,7 @@ export function reasoningDetails(
   return details;
 }
 
-/**
- * Writes the signature of a call, or that of the text of a message, in the form that Google's
- * compatible endpoint expects.
- */
+/** Uses the form that Google's compatible endpoint expects. */
 export function signatureMember(
   providerData: ProviderData | undefined,
   flags: ResolvedCapabilities,
@@ -40,7 +35,6 @@ export function signatureMember(
   return { google: { thought_signature: providerData.data } };
 }
 
-/** Whether the data of this part is in what these functions write. */
 export function sendsProviderData(
   { provider }: ProviderData,
   { kind }: Part,
@@ -75,10 +69,7 @@ function isDeeper(value: JsonValue, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/**
- * Parses a detail that a caller sent back. The caller may have made it up, so anything invalid is
- * ignored.
- */
+/** The caller may have made it up, so anything invalid is ignored. */
 function openaiDetail(data: string, reasoning: string): JsonObject | undefined {
   const detail = parseExactly(data);
   if (!isJsonObject(detail) || isDeeper(detail, maxDetailDepth)) return undefined;

@@ -11,7 +11,6 @@ import { member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { emptyPiece, type Piece } from './piece.ts';
 
-/** A piece of the body, and hints for the system message. */
 export interface FormatPiece extends Piece {
   readonly hints: readonly string[];
 }
@@ -22,7 +21,6 @@ export const nameRule: { readonly pattern: RegExp; readonly maxLength: number } 
   maxLength: 64,
 };
 
-/** Writes `response_format`. */
 export function formatPiece(request: ContentRequest, flags: ResolvedCapabilities): FormatPiece {
   const { format } = request;
   if (format === undefined) return { ...emptyPiece, hints: [] };

@@ -33,10 +33,7 @@ export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNod
   return { type: 'file', file: { filename: nameOf(part), file_data: fileData } };
 }
 
-/**
- * Lists the members of a media part that OpenAI cannot carry: it accepts only the detail of an
- * image and the name of a document.
- */
+/** OpenAI accepts only the detail of an image and the name of a document. */
 export function droppedMediaMembers(part: MediaPart): readonly string[] {
   const { fileName, detail } = part;
   const kind = mediaKindOf(part.mimeType);

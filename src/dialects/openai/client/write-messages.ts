@@ -63,11 +63,7 @@ function isText(part: Part): part is TextPart {
   return part.kind === 'text';
 }
 
-/**
- * Groups consecutive turns of the same role, as `joinedTurns` does, because some SDKs split one
- * turn into several. Every user message stays a separate message, and an instruction is a group by
- * itself.
- */
+/** Some SDKs split one turn into several. A user message or an instruction stays alone. */
 function runsOf(turns: readonly Turn[]): readonly (readonly Turn[])[] {
   const runs: Turn[][] = [];
   for (const turn of turns) {
@@ -131,10 +127,7 @@ function withSystemMessage(
   return [...textMessage('system', parts), ...messages];
 }
 
-/**
- * For models without a system message, the instructions become the beginning of the first user
- * message.
- */
+/** For models without a system message. */
 function withSystemInUserMessage(
   system: readonly string[],
   messages: readonly Members[],
@@ -154,7 +147,6 @@ function listOf(content: JsonNode): readonly JsonNode[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Lists what OpenAI does not support: parts of other providers, and some members of media. */
 function droppedOf(part: Part): readonly string[] {
   if (part.kind === 'provider_specific') return [part.at];
   return part.kind === 'media' ? droppedMediaMembers(part) : [];
@@ -211,9 +203,7 @@ function callNode(
   };
 }
 
-/**
- * Writes generated images in OpenRouter's form; other servers do not accept images of the model.
- */
+/** Uses OpenRouter's form; other servers do not accept images of the model. */
 function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readonly JsonNode[] {
   return parts.flatMap((part) => {
     if (part.kind === 'tool_result') throw refusal(part.at, 'function results');
@@ -243,19 +233,16 @@ function reasoningPaths(parts: readonly Part[]): readonly string[] {
   );
 }
 
-/** Messages, and the caller's members that were dropped from them. */
 interface Messages {
   readonly messages: readonly Members[];
   readonly dropped: readonly string[];
 }
 
-/** Returns the content of one message: a string for a single text, else its parts. */
 function contentOf(nodes: readonly JsonNode[], texts: readonly string[]): JsonNode {
   const [only] = texts;
   return nodes.length === 1 && only !== undefined ? only : nodes;
 }
 
-/** Writes a text part of a message. */
 function textNode(text: string): JsonNode {
   return { type: 'text', text };
 }

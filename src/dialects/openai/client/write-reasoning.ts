@@ -4,9 +4,7 @@ import type { ReasoningEffort } from '../../../ports/catalog.ts';
 import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
-/**
- * Writes `reasoning_effort`. Chat completions have no member that requests the reasoning itself.
- */
+/** Chat completions have no member that requests the reasoning itself. */
 export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   const { budgetAt } = request.reasoning ?? {};
   const effort = requestedPiece(request, flags);

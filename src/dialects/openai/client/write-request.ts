@@ -18,19 +18,13 @@ import { reasoningPiece } from './write-reasoning.ts';
 import { samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
-/** A request body, the members dropped from it, and the names of its functions upstream. */
 export interface WrittenRequest {
   readonly body: string;
   readonly dropped: readonly string[];
   readonly names: FunctionNames;
 }
 
-/**
- * Writes the request.
- *
- * @throws GatewayError `not_portable` if the upstream does not support a member that cannot be
- *   dropped
- */
+/** @throws GatewayError `not_portable` for an unsupported member that cannot be dropped */
 export function writeRequest(sent: ContentRequest, target: UpstreamTarget): WrittenRequest {
   const flags = target.capabilities;
   const request = withTextDocuments(flags.customTools ? sent : withoutCustomTools(sent));

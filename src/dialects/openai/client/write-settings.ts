@@ -12,7 +12,6 @@ import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from 
 /** OpenAI's limit. */
 const maxTopLogprobs = 20;
 
-/** Writes all members that concern neither messages nor tools. */
 export function samplingPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   return mergePieces([
     copyMember(request, flags.maxTokensField, 'maxOutputTokens'),

@@ -16,15 +16,12 @@ import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
-/** The context that the writers of one request share. */
 export interface ToolContext {
   readonly flags: ResolvedCapabilities;
   readonly names: FunctionNames;
-  /** The names of the custom tools, for upstreams that accept them. */
   readonly customNames: ReadonlySet<string>;
 }
 
-/** Writes all members that concern tools, except the calls in the history. */
 export function toolsPiece(request: ContentRequest, context: ToolContext): Piece {
   const { tools, dropped } = toolList(request, context);
   const choice = choicePiece(request, context);

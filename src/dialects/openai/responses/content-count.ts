@@ -15,7 +15,6 @@ import {
   labelBytes,
 } from '../../taps/reply-content.ts';
 
-/** Counts the content of one reply. */
 export interface ResponseCount {
   /** Counts an event or a whole reply, and returns whether it holds any content. */
   add(document: JsonValue): boolean;
@@ -39,17 +38,14 @@ interface ItemSize {
 
 type TextMember = 'text' | 'summary' | 'reasoning';
 
-/** The state of one count. */
 interface Counted {
   /** The items by their place in the reply or, if events leave it out, by their id. */
   readonly sizes: Map<JsonValue, ItemSize>;
-  /** The sums of all items. */
   bytes: number;
   mediaTokens: number;
   /** Content that only the last event has, which repeats the whole reply. */
   wholeBytes: number;
   wholeMediaTokens: number;
-  /** The item and the member of the last delta. */
   last: ItemSize;
   lastMember: TextMember;
 }
@@ -59,7 +55,6 @@ const withoutContent = /^response\.(?:created|in_progress|queued|.*_call\.\w+|mc
 /** Results of tools, sources of the text, and drafts of an image that follows. */
 const notGenerated = /annotation|partial_image|_output_content/;
 
-/** Starts at zero. */
 export function responseCount(): ResponseCount {
   const counted: Counted = {
     sizes: new Map(),
@@ -201,7 +196,6 @@ function addWhole(counted: Counted, response: JsonObject): boolean {
 
 /** Items with the results of tools, which a model reads. */
 const resultTypes: ReadonlySet<string> = new Set(['mcp_list_tools', 'tool_search_output']);
-/** Members with the results of tools, and with the place where they ran. */
 const resultNames: ReadonlySet<string> = new Set([
   ...['results', 'outputs', 'output', 'tools', 'error', 'environment', 'sources'],
   ...['pending_safety_checks', 'fingerprint', 'caller'],
@@ -212,10 +206,7 @@ const labelNames: ReadonlySet<string> = new Set([
   ...['background', 'quality', 'size', 'output_format', 'moderation'],
 ]);
 
-/**
- * Adds the content of an item. Its reasoning is named by the member that holds it, because the same
- * reasoning may come as a summary, as text and encrypted.
- */
+/** Reasoning keeps its member's name: it may come as a summary, as text and encrypted. */
 function addItemContent(item: JsonValue, sink: ContentSink): void {
   const type = member(item, 'type');
   if (!isJsonObject(item) || isResult(type)) return;

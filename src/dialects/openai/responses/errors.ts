@@ -56,10 +56,6 @@ export function eventFailure(
   return responseFailure(holder) ?? brokenReply('upstream_error');
 }
 
-/**
- * The failure in text that was sent without framing or attached to an event; undefined if there is
- * none.
- */
 export function unframedFailure(text: string): FailureReport | undefined {
   const document = text === '' ? undefined : parseBounded(text);
   return document === undefined ? undefined : bareFailure(document);
@@ -77,7 +73,6 @@ function withRequestCodes(report: FailureReport): FailureReport {
   return { ...report, status: 400, fault: 'request' };
 }
 
-/** What is known about the response that fails. */
 export interface FailingResponse {
   /** The sequence number of the first of the two events. */
   readonly sequenceNumber: number;
@@ -106,7 +101,6 @@ export function failureEvents(
   return [eventText('error', first), eventText('response.failed', second)];
 }
 
-/** One event of a Responses stream. */
 function eventText(name: string, document: JsonNode): string {
   return `event: ${name}\ndata: ${jsonText(document)}\n\n`;
 }

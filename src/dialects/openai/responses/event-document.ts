@@ -23,14 +23,12 @@ const itemMembers = [
   ...['id', 'type', 'status', 'action', 'container_id', 'environment', 'execution'],
 ] as const;
 
-/** The document of an event. */
 export interface EventDocument {
   readonly members: JsonObject;
   /** It is large, and has only the members above. */
   readonly isReduced: boolean;
 }
 
-/** Reads an event's data; undefined if it is no JSON object. */
 export function eventDocument(data: string, parse: typeof parseBounded): EventDocument | undefined {
   const isReduced = data.length > maxParsedChars && startsAsObject.test(data);
   const members = isReduced ? reducedDocument(data, parse) : parse(data);

@@ -21,7 +21,6 @@ import { filledText, type ItemKind, isStored, itemKind } from './item-kinds.ts';
 const textParts: readonly string[] = [
   ...['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text'],
 ];
-/** The member with the payload of each type of part that holds media. */
 const payloadNames: Readonly<Record<string, string>> = {
   input_image: 'image_url',
   computer_screenshot: 'image_url',
@@ -48,7 +47,6 @@ export function measureResponses(
   return sizeOf(tally);
 }
 
-/** What a measurement has found out about one of the items. */
 export interface MeasuredItem {
   readonly item: Value;
   readonly index: number;
@@ -68,7 +66,6 @@ function addInput(tally: PromptTally, input: Value, visit: (item: MeasuredItem) 
   }
 }
 
-/** One item, with the path by which errors name it. */
 interface Item {
   readonly item: Value;
   readonly at: () => string;
@@ -141,7 +138,6 @@ function addContentOf(
 /** Whether a list holds the content of an item, or something that only some servers know. */
 type ListKind = 'content' | 'other';
 
-/** Counts a list of parts, or one part in place of a list. */
 function addParts(tally: PromptTally, value: Value, at: () => string, list: ListKind): void {
   const { tape } = tally;
   if (!tape.isArray(value)) return addPart(tally, value, at, list);
@@ -192,7 +188,6 @@ function payloadOf(tape: Tape, part: Value, type: string): Value {
   return payload !== none && tape.isString(payload) ? payload : none;
 }
 
-/** The media types that a part states, by a format or a file name. */
 function statedTypes(tape: Tape, part: Value, type: string): readonly string[] {
   if (type === 'input_audio') {
     const formats = textsOf(tape, tape.present(part, 'input_audio'), 'format');

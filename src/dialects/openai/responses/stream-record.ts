@@ -10,7 +10,6 @@ import type { FailingResponse } from './errors.ts';
 import type { EventDocument } from './event-document.ts';
 import { type ToolCallCount, toolCallCount } from './tool-calls.ts';
 
-/** What a stream has contained so far. */
 export interface ResponseRecord extends StreamRecord {
   readonly counted: ResponseCount;
   readonly tools: ToolCallCount;
@@ -23,14 +22,12 @@ export interface ResponseRecord extends StreamRecord {
   readonly items: ReferableItem[];
   /** The item that is open has had deltas. */
   hasDeltas: boolean;
-  /** The number that the next event has. */
   nextNumber: number;
 }
 
 /** Far more items than any real reply has. */
 const maxItems = 10_000;
 
-/** Starts empty. */
 export function responseRecord(): ResponseRecord {
   return {
     tools: toolCallCount(),
@@ -45,12 +42,10 @@ export function responseRecord(): ResponseRecord {
   };
 }
 
-/** An event's document and its source text. */
 interface EventSource extends EventDocument {
   readonly data: string;
 }
 
-/** Records an event. */
 export function recordEvent(record: ResponseRecord, type: string, event: EventSource): void {
   const { members } = event;
   const number = member(members, 'sequence_number');
@@ -68,7 +63,6 @@ export function recordEvent(record: ResponseRecord, type: string, event: EventSo
   record.begun ||= hasContent || isItem;
 }
 
-/** Records an event that was recognised by its name. */
 export function recordKnown(record: ResponseRecord, isProgress: boolean): void {
   record.nextNumber += 1;
   if (isProgress) record.contentEvents += 1;
@@ -109,7 +103,6 @@ function recordItem(record: ResponseRecord, item: JsonValue = null): void {
   if (typeof id === 'string' && record.items.length < maxItems) record.items.push({ id });
 }
 
-/** Records deltas that were counted. */
 export function recordDeltas(
   record: ResponseRecord,
   { events, numberStart }: DeltaTemplate,
@@ -133,16 +126,12 @@ function recordResponse(record: ResponseRecord, response: JsonObject): void {
   if (typeof createdAt === 'number') record.createdAt = createdAt;
 }
 
-/** Records the usage that the last event or an error states. */
 export function recordUsage({ usage, counted }: ResponseRecord, document: JsonValue): void {
   const stated = member(member(document, 'response'), 'usage') ?? member(document, 'usage');
   usage.add(stated, counted.tokens(), true);
 }
 
-/**
- * The response of a stream that fails. Its items have been passed on and are not kept, so its
- * `output` is empty.
- */
+/** Its items have been passed on and are not kept, so its `output` is empty. */
 export function failingResponse(record: ResponseRecord): FailingResponse {
   const { id = 'resp_unknown', createdAt = 0, model = '', nextNumber } = record;
   return {
@@ -175,7 +164,6 @@ const firstTypes: ReadonlySet<string> = new Set([
   'response.in_progress',
 ]);
 
-/** Whether an event says nothing except that the call is running. */
 function isFirst(type: string): boolean {
   return firstTypes.has(type);
 }

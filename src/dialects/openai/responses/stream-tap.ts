@@ -31,7 +31,6 @@ import {
 } from './stream-record.ts';
 import { withToolCalls } from './tool-calls.ts';
 
-/** The state of the tap of one reply. */
 interface TapState {
   readonly parse: typeof parseBounded;
   readonly record: ResponseRecord;
@@ -40,7 +39,6 @@ interface TapState {
   held: Uint8Array;
 }
 
-/** Creates the tap of one reply. */
 export function responsesStreamTap(parse: typeof parseBounded = parseBounded): StreamTap {
   const record = responseRecord();
   const { counted, tools, usage } = record;
@@ -110,10 +108,7 @@ function passKnown(tap: TapState, text: string, start: number): number {
   return at;
 }
 
-/**
- * Records an event, also given as latin1; returns the bytes that are passed on to the caller,
- * undefined for none. Comments, empty data and events of other APIs are not content.
- */
+/** `text` is latin1. Comments, empty data and events of other APIs are not content. */
 function acceptEvent(tap: TapState, event: SseEvent, text: string): Uint8Array | undefined {
   const { record } = tap;
   const { data, name } = event;
@@ -233,7 +228,6 @@ function knownEventEnd(text: string, at: number, hasDeltas: boolean): number {
   return isWhole && text.startsWith(`data: {"type":"${type}",`, nameEnd + 1) ? dataEnd + 2 : -1;
 }
 
-/** Whether the event that starts at `at` only says that the call runs. */
 function isStillRunning(text: string, at: number): boolean {
   return text.startsWith('in_progress', at + nameMark.length);
 }

@@ -6,9 +6,7 @@ import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import type { CostMember, ToolCalls, Usage } from '../../../money.ts';
 import { countIn } from '../../usage/usage-counts.ts';
 
-/** Counts the tool calls of one reply. */
 export interface ToolCallCount {
-  /** Adds an item that is whole. */
   addItem(item: JsonValue): void;
   /** Adds the reply as it is at its end, which repeats its items. */
   addReply(reply: JsonValue): void;
@@ -35,7 +33,6 @@ const rowsByType: ReadonlyMap<JsonValue | undefined, CostMember> = new Map([
   ['tool_search_call', 'tool_search'],
 ]);
 
-/** Starts at zero. */
 export function toolCallCount(): ToolCallCount {
   const streamed = emptyTally();
   const whole = emptyTally();
@@ -50,17 +47,13 @@ export function toolCallCount(): ToolCallCount {
   };
 }
 
-/** The tool calls of a whole reply. */
 export function toolCallsIn(reply: JsonValue): ToolCalls {
   const count = toolCallCount();
   count.addReply(reply);
   return count.calls();
 }
 
-/**
- * Adds the tool calls to a usage, unless it states them itself. Of a reply without usage only these
- * are known.
- */
+/** A usage that states them itself is kept. Of a reply without usage only these are known. */
 export function withToolCalls(usage: Usage | undefined, calls: ToolCalls): Usage | undefined {
   if (usage !== undefined) return { ...usage, toolCalls: { ...calls, ...usage.toolCalls } };
   if (Object.keys(calls).length === 0) return undefined;

@@ -17,7 +17,6 @@ import { writtenDetail } from '../reasoning-details.ts';
 import type { ChoiceSink, Piece } from './choice-sink.ts';
 import { logprobPieces } from './logprobs.ts';
 
-/** The content of one choice. */
 export class ChoiceBuilder {
   readonly index: number;
   readonly #sink: ChoiceSink;
@@ -25,7 +24,6 @@ export class ChoiceBuilder {
   #openReasoning = '';
   /** Held back until the end: OpenAI's client keeps only the last value of a repeated member. */
   readonly #details: Piece[] = [];
-  /** Calls without arguments. */
   readonly #emptyCalls = new Set<number>();
   #lastCall: number | undefined;
   #images = 0;
@@ -71,7 +69,6 @@ export class ChoiceBuilder {
     }
   }
 
-  /** Records that the prompt was blocked instead of answered. */
   block(event: EventOf<'blocked'>): void {
     this.#finish = { type: 'finish', choice: this.index, reason: 'content_filter' };
     this.#refuse(blockedMessage(event));
@@ -88,7 +85,6 @@ export class ChoiceBuilder {
     this.#sink.end(this.#reason(), this.#finish?.native);
   }
 
-  /** The names of what the choice of a whole reply can't express. */
   dropped(): readonly string[] {
     const { message, reason } = this.#finish ?? {};
     return [
@@ -153,17 +149,13 @@ export class ChoiceBuilder {
   }
 }
 
-/**
- * Writes a signature in Google's form; a signature of another provider is written only with its
- * reasoning.
- */
+/** Uses Google's form; another provider's signature is written only with its reasoning. */
 function signatureContent(providerData: ProviderData | undefined): Piece | undefined {
   return providerData?.provider === 'gemini'
     ? { google: { thought_signature: providerData.data } }
     : undefined;
 }
 
-/** Writes provider-specific content as a member of `extra_content`. */
 function providerContent({ provider, name, value }: EventOf<'provider_specific'>): Piece {
   const member = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { [provider === 'gemini' ? 'google' : provider]: { [member]: value } };

@@ -14,16 +14,13 @@ export interface Piece {
 
 type PieceValue = JsonValue | undefined | Piece | readonly Piece[];
 
-/** Receives the content of one choice. */
 export interface ChoiceSink {
   /** Adds to a text, which may have provider data; only one of the two may be empty. */
   text(member: TextMember, text: string, extra?: Piece): void;
   call(begin: ToolCallBegin, extra: Piece | undefined): void;
   arguments(call: number, text: string): void;
-  /** Adds to a list. */
   list(member: ListMember, pieces: readonly Piece[]): void;
   audio(event: EventOf<'media'>): void;
-  /** Adds to `extra_content`. */
   extra(content: Piece): void;
   logprobs(tokens: readonly Piece[]): void;
   end(reason: string, native: string | undefined): void;
@@ -32,7 +29,6 @@ export interface ChoiceSink {
 type TextMember = 'content' | 'refusal' | 'reasoning_content';
 type ListMember = 'annotations' | 'images' | 'reasoning_details';
 
-/** The reply that a choice belongs to. */
 export interface ReplySource {
   readonly id: string;
   readonly createdSeconds: number;
@@ -44,7 +40,6 @@ export interface ChunkFrame extends ReplySource {
   readonly close: string;
 }
 
-/** Creates the frame for all chunks of one reply. */
 export function chunkFrame(id: string, head: ReplyHead): ChunkFrame {
   const constant = jsonText({
     id,
@@ -78,7 +73,6 @@ export class ChunkSink implements ChoiceSink {
     this.#text = `${this.#open}{"role":"assistant","content":""}${this.#close}`;
   }
 
-  /** Returns the chunks since the last call. */
   take(): string {
     const taken = this.#text;
     this.#text = '';
@@ -141,14 +135,12 @@ export class ChunkSink implements ChoiceSink {
   }
 }
 
-/** A call with the arguments that have come so far. */
 interface WrittenCall {
   readonly begin: ToolCallBegin;
   readonly extra: Piece | undefined;
   text: string;
 }
 
-/** The choice of a whole completion. */
 export class MessageSink implements ChoiceSink {
   readonly #index: number;
   readonly #reply: ReplySource;
@@ -203,7 +195,6 @@ export class MessageSink implements ChoiceSink {
     this.#native = native;
   }
 
-  /** Returns the choice as it is written, after its end. */
   choice(): Piece {
     const logprobs = this.#logprobs;
     return {
@@ -248,17 +239,12 @@ function callPiece({ id, name }: ToolCallBegin, text: string, extra: Piece | und
   return { id, type: 'function', function: { name, arguments: text }, extra_content: extra };
 }
 
-/**
- * Writes the metadata of audio. The audio is not stored for later turns, so it expires immediately.
- */
+/** The audio is not stored for later turns, so it expires immediately. */
 function audioPiece({ id, createdSeconds }: ReplySource, mimeType: string): Piece {
   return { id: `audio-${id}`, expires_at: createdSeconds, transcript: '', mime_type: mimeType };
 }
 
-/**
- * Merges provider-specific content, which may arrive in several pieces: objects member by member,
- * arrays by concatenation; any other value is replaced by the later one.
- */
+/** Objects are merged member by member, arrays are joined; any other value is replaced. */
 function mergedContent(one: Piece | undefined, other: Piece): Piece {
   const merged: Record<string, PieceValue> = { ...one };
   for (const [provider, content] of Object.entries(other)) {
@@ -268,10 +254,7 @@ function mergedContent(one: Piece | undefined, other: Piece): Piece {
   return merged;
 }
 
-/**
- * Merges the members of one provider. An object among them is replaced, because each event contains
- * it in full.
- */
+/** An object among them is replaced, because each event contains it in full. */
 function joined(one: Piece, other: Piece): Piece {
   const merged: Record<string, PieceValue> = { ...one };
   for (const [name, value] of Object.entries(other)) {

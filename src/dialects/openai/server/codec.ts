@@ -4,7 +4,6 @@ import { readRequest } from './read-request.ts';
 import { writeReply } from './write-reply.ts';
 import { writeStream } from './write-stream.ts';
 
-/** The server codec for chat callers. */
 export const openaiServer: ContentServerCodec = {
   begin: (body, requested) => ({ request: readRequest(body, requested), writeReply, writeStream }),
 };

@@ -3,7 +3,6 @@ import type { TokenLogprob } from '../../../canonical/reply.ts';
 import type { JsonNumber } from '../../../json.ts';
 import type { Piece } from './choice-sink.ts';
 
-/** Writes the logprobs of tokens. */
 export function logprobPieces(tokens: readonly TokenLogprob[]): readonly Piece[] {
   return tokens.map(({ token, logprob, top }) => ({
     ...tokenPiece(token, logprob),

@@ -34,7 +34,6 @@ const locations: readonly PartLocation[] = [
   },
 ];
 
-/** Returns the parts that can be sent back to their provider. */
 export function readProviderParts({ value: message, at }: ObjectAtPath): readonly ProviderPart[] {
   return locations.flatMap((location) =>
     partsAt(message, location).flatMap((value, index): readonly ProviderPart[] => {

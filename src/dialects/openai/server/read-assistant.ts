@@ -21,11 +21,9 @@ import { providerOfFormat } from '../reasoning-details.ts';
 import { readProviderParts } from './provider-parts.ts';
 import { type ContentPart, readContent, readImage } from './read-parts.ts';
 
-/** The contents of an assistant message. */
 export interface AssistantMessage {
   readonly parts: readonly Part[];
   readonly calls: readonly ToolCallPart[];
-  /** The calls without an id. */
   readonly withoutId: readonly ToolCallPart[];
 }
 
@@ -102,7 +100,6 @@ function readContentParts(located: ObjectAtPath): readonly ContentPart[] {
   ];
 }
 
-/** Returns the calls of `tool_calls`, and the one of the older `function_call`. */
 function callSlots({ value: message, at }: ObjectAtPath): readonly ObjectAtPath[] {
   const older = objectIn(message, 'function_call', at);
   const calls = objectsIn(message, 'tool_calls', at);
@@ -153,10 +150,7 @@ function signature(data: JsonValue | undefined): ProviderData | undefined {
   return isSignature ? { provider: 'gemini', kind: 'signature', data } : undefined;
 }
 
-/**
- * Moves a signature of the message to where its provider expects it: to the first call, or else to
- * the last text.
- */
+/** The provider expects it on the first call, or else on the last text. */
 function withSignature(
   parts: readonly Part[],
   { value: message, at }: ObjectAtPath,

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, member } from '../../../json.ts';
 import { readSchemaFormat } from '../../read-format.ts';
 import { objectIn, refuse, requiredObject } from '../../read-members.ts';
 
-/** Reads the requested format; undefined for plain text. */
 export function readFormat(body: JsonObject): OutputFormat | undefined {
   const format = objectIn(body, 'response_format', '');
   if (format === undefined) return undefined;

@@ -9,13 +9,11 @@ import { type ObjectAtPath, objectsIn, refuse, requiredText, textIn } from '../.
 import { type AssistantMessage, bareCallId, readAssistant } from './read-assistant.ts';
 import { cacheControlOf, readContent, readTexts } from './read-parts.ts';
 
-/** The conversation so far. */
 export interface Conversation {
   readonly system: readonly TextPart[];
   readonly turns: readonly Turn[];
 }
 
-/** Reads every message of the body, in order. */
 export function readMessages(body: JsonObject): Conversation {
   checkMessageCount(items(member(body, 'messages')).length, 'messages');
   const messages = objectsIn(body, 'messages', '');
@@ -127,10 +125,7 @@ function resultPart(
 interface CallIndex {
   add(message: AssistantMessage): void;
   find(id: string): ToolCallPart | undefined;
-  /**
-   * Returns the next call without an id of the latest message; results are in the order of the
-   * calls.
-   */
+  /** Of the latest message only; results are in the order of the calls. */
   nextWithoutId(): ToolCallPart | undefined;
 }
 

@@ -14,10 +14,8 @@ import {
   textIn,
 } from '../../read-members.ts';
 
-/** A part of a message's content. */
 export type ContentPart = TextPart | MediaPart;
 
-/** Reads the parts of a message's `content`; none if it is absent or null. */
 export function readContent({ value: message, at }: ObjectAtPath): readonly ContentPart[] {
   const content = presentMember(message, 'content');
   if (content === undefined) return [];
@@ -28,7 +26,6 @@ export function readContent({ value: message, at }: ObjectAtPath): readonly Cont
   return objectsIn(message, 'content', at).map(readPart);
 }
 
-/** Reads a message that may contain only text. */
 export function readTexts(message: ObjectAtPath): readonly TextPart[] {
   return readContent(message).map((part) =>
     part.kind === 'text'

@@ -28,11 +28,7 @@ import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` or `not_portable` that names the member
- */
+/** @throws GatewayError `invalid_request` or `not_portable` that names the member */
 export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
   refuseModeration(body);
   return {
@@ -135,10 +131,7 @@ const fixedNames = {
   system: 'messages',
 } as const;
 
-/**
- * Reads members that only Google supports, under Google's own names, at the paths where callers of
- * its chat-compatible endpoint put them.
- */
+/** Google's own names, at the paths where callers of its chat-compatible endpoint put them. */
 function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {
   const extra = objectIn(body, 'extra_body', '') ?? {};
   const google = objectIn(extra, 'google', 'extra_body') ?? {};

@@ -17,7 +17,6 @@ import {
 } from '../../read-members.ts';
 import { cacheControlOf } from './read-parts.ts';
 
-/** Reads the tools of `tools` and of the older `functions`. */
 export function readTools(body: JsonObject): readonly Tool[] {
   return [
     ...objectsIn(body, 'tools', '').map(readTool),
@@ -25,7 +24,6 @@ export function readTools(body: JsonObject): readonly Tool[] {
   ];
 }
 
-/** Reads `tool_choice`, or else the older `function_call`. */
 export function readToolChoice(body: JsonObject): ToolChoice | undefined {
   const choice = presentMember(body, 'tool_choice');
   if (choice !== undefined) return readChoice(choice);

@@ -7,7 +7,6 @@ import { collectUnread, read, type Shape } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 import { unreadProviderParts } from './provider-parts.ts';
 
-/** Lists the unread members by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set(ignoredAliases(body));
   collectUnread(body, { shape: request, at: '', unread });

@@ -2,7 +2,6 @@
 import type { ReplyUsage } from '../../../canonical/reply.ts';
 import type { Piece } from './choice-sink.ts';
 
-/** Writes the usage of a reply; counts that the upstream did not report are left out. */
 export function usagePiece(usage: ReplyUsage): Piece {
   return {
     prompt_tokens: usage.inputTokens,
@@ -24,7 +23,6 @@ function details(counts: Readonly<Record<string, number | undefined>>): Piece | 
   return Object.values(counts).some((count) => count !== undefined) ? counts : undefined;
 }
 
-/** Returns the id of a reply, with the prefix that chat completions have. */
 export function replyId(upstreamId: string | undefined, fallbackId: string): string {
   const id = upstreamId === undefined || upstreamId === '' ? fallbackId : upstreamId;
   return id.startsWith(idPrefix) ? id : `${idPrefix}${id}`;

@@ -6,7 +6,6 @@ import { ChoiceBuilder } from './choice-builder.ts';
 import { MessageSink, type ReplySource } from './choice-sink.ts';
 import { replyId, usagePiece } from './usage.ts';
 
-/** One choice, and how it is written. */
 interface Choice {
   readonly builder: ChoiceBuilder;
   readonly sink: MessageSink;
@@ -31,7 +30,6 @@ export function writeReply(events: readonly ContentEvent[], head: ReplyHead): Wr
   return { text, dropped: [...new Set(choices.flatMap(({ builder }) => builder.dropped()))] };
 }
 
-/** The choices in their order, with all of their content. */
 function choicesOf(events: readonly ContentEvent[], reply: ReplySource): readonly Choice[] {
   const choices = new Map<number, Choice>();
   const builderOf = (index: number): ChoiceBuilder => {

@@ -10,13 +10,11 @@ import { ChoiceBuilder } from './choice-builder.ts';
 import { type ChunkFrame, ChunkSink, chunkFrame } from './choice-sink.ts';
 import { replyId, usagePiece } from './usage.ts';
 
-/** One choice, and how it is written. */
 interface Choice {
   readonly builder: ChoiceBuilder;
   readonly sink: ChunkSink;
 }
 
-/** What one stream has contained so far. */
 interface StreamState {
   readonly head: ReplyHead;
   readonly choices: Map<number, Choice>;
@@ -25,7 +23,6 @@ interface StreamState {
   usage: ReplyUsage | undefined;
 }
 
-/** Creates the writer of one stream. */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
   const stream: StreamState = {
     head,

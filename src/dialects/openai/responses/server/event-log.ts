@@ -4,26 +4,18 @@
  */
 import { quotedLine } from '../../../../canonical/raw-json.ts';
 
-/** Receives the events of a reply in their order. */
 export interface EventLog {
   /** Adds an event; `members` is the JSON text of its members, without a line break. */
   add(type: string, members: string): void;
-  /**
-   * Prepares an event that is added often and differs only in its `delta`. Its constant text is
-   * made once, so that a delta costs one `JSON.stringify` of its string.
-   */
+  /** Its constant text is made once, so that a delta costs one `JSON.stringify` of its string. */
   repeated(type: string, members: string): (delta: string) => void;
 }
 
-/** The log of a stream. */
 export interface StreamLog extends EventLog {
-  /** Returns the text of the events since the last call. */
   take(): string;
-  /** The number of the next event. */
   nextNumber(): number;
 }
 
-/** Creates the log of one stream. */
 export function streamLog(): StreamLog {
   let text = '';
   let next = 0;

@@ -6,9 +6,7 @@ import type { ContentRequest } from '../../../../canonical/request.ts';
 import type { JsonObject } from '../../../../json.ts';
 import type { CallerExchange } from '../../../codec.ts';
 
-/** A tool as the caller declared it. */
 export interface CallerTool {
-  /** The namespace that it is declared in; undefined for a tool outside of namespaces. */
   readonly namespace: string | undefined;
   readonly name: string;
   /** A custom tool takes a text in place of JSON arguments. */
@@ -17,10 +15,7 @@ export interface CallerTool {
 
 /** The tools of one request by their names in the common form, which has no namespaces. */
 export interface ToolTable {
-  /**
-   * The tool that a model calls by this name. A model may leave the namespace out: then the tool is
-   * found if only one has the name. Undefined if there is none.
-   */
+  /** A model may leave the namespace out: then only a name that is unique is found. */
   find(flatName: string): CallerTool | undefined;
 }
 
@@ -35,18 +30,15 @@ export interface ReplyEcho {
   readonly prompt: JsonObject;
 }
 
-/** What the writers of a reply need to know about its request. */
 export interface ReplyContext {
   readonly echo: ReplyEcho;
   readonly tools: ToolTable;
-  /** Whether the caller wants to see the reasoning as summaries. */
   readonly wantsSummary: boolean;
   readonly wantsLogprobs: boolean;
   /** False if the caller forbids keeping the reply (`store: false`). */
   readonly stores: boolean;
 }
 
-/** A request in the common form, and the context of its reply. */
 export interface ReadRequest {
   readonly request: ContentRequest;
   /** Members that clients send by themselves, as {@link CallerExchange.unasked} has them. */

@@ -5,20 +5,14 @@ import { openText } from './item-message.ts';
 import type { ItemStatus } from './item-place.ts';
 import { addAnswer, closeOpen, leaveOutCall, nextPlace, type OutputState } from './open-item.ts';
 
-/** What the end of a reply depends on. */
 export interface FinishState extends OutputState {
   finish: EventOf<'finish'> | undefined;
   hasRefusal: boolean;
 }
 
-/** OpenAI's reason for an incomplete reply. */
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
-/**
- * Ends all items. Returns why the reply is incomplete; undefined if it is complete.
- *
- * @param refuse adds a refusal to the output
- */
+/** Returns why the reply is incomplete; undefined if it is complete. */
 export function finishOutput(
   state: FinishState,
   refuse: (text: string) => void,
@@ -49,10 +43,7 @@ function endFiltered(
   return endItems(state, state.hasCutCall ? 'content_filter' : undefined);
 }
 
-/**
- * What the caller reads in place of output that was filtered; undefined if an incomplete reply has
- * output to show.
- */
+/** What the caller reads in place of filtered output; undefined if there is output to show. */
 function refusalOf(state: FinishState, finish: EventOf<'finish'>): string | undefined {
   const explanation = filterMessage(finish);
   if (explanation !== null) return explanation;

@@ -7,20 +7,16 @@ import { jsonText, oneLine, quoted, quotedLine } from '../../../../canonical/raw
 import type { CallerTool } from './exchange.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 
-/** What a call names. */
 export interface CallHead extends Pick<CallerTool, 'name' | 'namespace'> {
   readonly callId: string;
 }
 
-/** A function call that has begun. */
 export interface OpenCall {
-  /** Adds a fragment of the arguments. */
   add(text: string): void;
   /** Writes the last events of the call, and returns it as JSON text. */
   end(): string;
 }
 
-/** Begins a function call. */
 export function openCall(place: ItemPlace, head: CallHead): OpenCall {
   const { id, index, log } = place;
   const at = `"item_id":${quoted(id)},"output_index":${index}`;

@@ -1,16 +1,12 @@
 /** Makes the ids of a reply and of its items. */
 import { createHash } from 'node:crypto';
 
-/** What every id of this gateway begins with, by what it names. */
 export type IdPrefix = 'resp_tg_' | 'msg_tg_' | 'rs_tg_' | 'fc_tg_' | 'ctc_tg_' | 'ig_tg_';
 
 const longest = 40;
 const hashLength = 24;
 
-/**
- * Returns a source of ids that are unique within one reply, from a generator that the host may
- * supply. Clients and stores require letters, digits, `-` and `_`.
- */
+/** Ids are unique within one reply. Clients and stores require letters, digits, `-` and `_`. */
 export function itemIds(newId: () => string): (prefix: IdPrefix) => string {
   const used = new Set<string>();
   return (prefix) => {

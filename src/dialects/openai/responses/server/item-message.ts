@@ -4,7 +4,6 @@ import type { Citation, TokenLogprob } from '../../../../canonical/reply.ts';
 import { logprobPieces } from '../../server/logprobs.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 
-/** A message that has begun. */
 export interface OpenMessage {
   add(text: string): void;
   /** Writes the last events of the message, and returns it as JSON text. */
@@ -13,7 +12,6 @@ export interface OpenMessage {
   unfinished(): string;
 }
 
-/** A message of visible text that has begun. */
 export interface OpenText extends OpenMessage {
   /** Adds logprobs; they go out with the next delta. */
   addTokens(tokens: readonly TokenLogprob[]): void;
@@ -21,7 +19,6 @@ export interface OpenText extends OpenMessage {
   cite(citation: Citation): void;
 }
 
-/** The state of a message of visible text. */
 interface TextState {
   text: string;
   /** Each as JSON text. */
@@ -31,7 +28,6 @@ interface TextState {
   fresh: string[];
 }
 
-/** Begins a message of visible text. */
 export function openText(place: ItemPlace): OpenText {
   const { log } = place;
   const state: TextState = { text: '', annotations: [], logprobs: [], fresh: [] };
@@ -70,7 +66,6 @@ function addTokens({ logprobs, fresh }: TextState, tokens: readonly TokenLogprob
   }
 }
 
-/** Begins a message in which the model refuses. */
 export function openRefusal(place: ItemPlace): OpenMessage {
   const { log } = place;
   const at = beginMessage(place, refusalPart('""'));
@@ -100,7 +95,6 @@ function beginMessage(place: ItemPlace, emptyPart: string): string {
 
 interface MessageEnd {
   readonly at: string;
-  /** The finished part. */
   readonly whole: string;
   readonly status: ItemStatus;
 }

@@ -2,15 +2,12 @@
 import { quoted, quotedLine } from '../../../../canonical/raw-json.ts';
 import { addItem, endItem, type ItemPlace, type ItemStatus } from './item-place.ts';
 
-/** A reasoning item that has begun. */
 export interface OpenReasoning {
-  /** Adds to the summary. */
   add(text: string): void;
   /** Writes the last events of the item, and returns it as JSON text. */
   end(ending: ReasoningEnd): string;
 }
 
-/** How a reasoning item ends. */
 export interface ReasoningEnd {
   /** Undefined if nobody signed the reasoning. */
   readonly envelope: string | undefined;

@@ -12,7 +12,6 @@ import type { OpenMessage, OpenText } from './item-message.ts';
 import type { ItemPlace, ItemStatus } from './item-place.ts';
 import { type OpenReasoning, openReasoning } from './item-reasoning.ts';
 
-/** The items of one reply. */
 export interface OutputState {
   readonly context: ReplyContext;
   /** Reasoning without a signature must be sent back with the next request. */
@@ -20,21 +19,17 @@ export interface OutputState {
   readonly log: EventLog;
   readonly newId: (prefix: IdPrefix) => string;
   readonly items: OutputItem[];
-  /** The number of items that were announced. */
   announced: number;
   open: OpenItem | undefined;
   /** There is output besides reasoning, which alone is not an answer. */
   hasAnswer: boolean;
   /** A call was announced that is not in the output, because its arguments were cut. */
   hasCutCall: boolean;
-  /** The names of what the output can't express. */
   readonly dropped: Set<string>;
 }
 
-/** An item that has begun. */
 export type OpenItem = TextItem | RefusalItem | ReasoningItem | CallItem | CustomCallItem;
 
-/** Visible text. */
 export interface TextItem {
   readonly kind: 'text';
   readonly id: string;
@@ -60,7 +55,6 @@ export interface ReasoningItem {
   text: string;
 }
 
-/** A function call. */
 export interface CallItem {
   readonly kind: 'call';
   readonly number: number;
@@ -78,14 +72,12 @@ export interface CustomCallItem {
   text: string;
 }
 
-/** Takes the next place in the output. */
 export function nextPlace(state: OutputState, prefix: IdPrefix): ItemPlace {
   const index = state.announced;
   state.announced += 1;
   return { id: state.newId(prefix), index, log: state.log };
 }
 
-/** Ends the open item, if there is one. */
 export function closeOpen(state: OutputState, status: ItemStatus = 'completed'): void {
   const { open } = state;
   state.open = undefined;
@@ -122,7 +114,6 @@ export function leaveOutCall(state: OutputState, { kind }: CallItem | CustomCall
   state.dropped.add(kind === 'call' ? 'function_call.arguments' : 'custom_tool_call.input');
 }
 
-/** Adds an item that is whole and no reasoning. */
 export function addAnswer(state: OutputState, id: string, json: string): void {
   state.hasAnswer = true;
   state.items.push({ id, json });

@@ -12,10 +12,8 @@ import { itemIds } from './item-ids.ts';
 import { outputBuilder } from './output-builder.ts';
 import { type ResponseMembers, type ResponseState, responseObjects } from './response-object.ts';
 
-/** A reply under construction. */
 export interface OpenReply {
   add(event: ContentEvent): void;
-  /** The response object while the reply is running. */
   running(): ResponseMembers;
   /** Ends all items. Called once. */
   end(): EndedReply;
@@ -26,13 +24,11 @@ export interface OpenReply {
   dropped(): readonly string[];
 }
 
-/** The final response object, and its status. */
 export interface EndedReply {
   readonly status: ResponseState['status'];
   readonly response: ResponseMembers;
 }
 
-/** Starts a reply whose events go to the log. */
 export function startReply(head: ReplyHead, context: ReplyContext, log: EventLog): OpenReply {
   const newId = itemIds(head.newId);
   const objects = responseObjects(newId('resp_tg_'), head, context);

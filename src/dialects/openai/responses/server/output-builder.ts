@@ -50,10 +50,8 @@ import {
   type TextItem,
 } from './open-item.ts';
 
-/** The output of one reply. */
 export interface OutputBuilder {
   add(event: ChoiceEvent): void;
-  /** Records that the prompt was blocked instead of answered. */
   block(event: EventOf<'blocked'>): void;
   /** Ends all items. Returns why the reply is incomplete; undefined if it is complete. */
   end(): IncompleteReason | undefined;
@@ -61,11 +59,9 @@ export interface OutputBuilder {
   items(): readonly OutputItem[];
   /** The output of a reply that breaks off now: the whole items, and what an open message has. */
   broken(): readonly string[];
-  /** The names of what the output can't express. */
   dropped(): readonly string[];
 }
 
-/** A reply under construction. */
 interface BuilderState extends FinishState {
   /** The length of all visible text, which the offsets of citations refer to. */
   textLength: number;
@@ -74,7 +70,6 @@ interface BuilderState extends FinishState {
   citations: Citation[];
 }
 
-/** Starts without items. */
 export function outputBuilder(
   output: Pick<OutputState, 'context' | 'needsReasoningBack' | 'log' | 'newId'>,
 ): OutputBuilder {
@@ -210,7 +205,6 @@ function addReasoning(state: BuilderState, { text, providerData }: EventOf<'reas
   sealReasoning(state, signed, reasoningEnvelope(signed.text, providerData));
 }
 
-/** The open reasoning, which begins now if there is none. */
 function reasoningItem(state: BuilderState): ReasoningItem {
   if (state.open?.kind === 'reasoning') return state.open;
   closeOpen(state);
@@ -320,7 +314,6 @@ function brokenOutput({ items, open }: BuilderState): readonly string[] {
   return isMessage ? [...whole, open.message.unfinished()] : whole;
 }
 
-/** An image and its media type. */
 interface GeneratedImage {
   /** `image/` and the name of a format. */
   readonly mimeType: string;

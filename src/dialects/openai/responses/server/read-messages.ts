@@ -30,11 +30,7 @@ import { readContent, readTexts } from './read-parts.ts';
 import type { ToolNames } from './tool-names.ts';
 import { type BuiltTurns, type TurnBuilder, turnBuilder } from './turn-builder.ts';
 
-/**
- * Returns the items of `input`; a string has none.
- *
- * @throws GatewayError `invalid_request`, or `too_complex` for too many
- */
+/** @throws GatewayError `invalid_request`, or `too_complex` for too many items */
 export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
   const input = presentMember(body, 'input');
   if (typeof input === 'string') return [];
@@ -45,7 +41,6 @@ export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
   return objectsIn(body, 'input', '');
 }
 
-/** Returns the tools that calls in the history name. */
 export function calledTools(input: readonly ObjectAtPath[]): readonly CallerTool[] {
   return input.flatMap((item): readonly CallerTool[] => {
     const kind = callKindOf(item.value);
@@ -53,18 +48,12 @@ export function calledTools(input: readonly ObjectAtPath[]): readonly CallerTool
   });
 }
 
-/** What reading needs to know about the request. */
 export interface InputContext {
   readonly names: ToolNames;
   readonly drop: (at: string) => void;
 }
 
-/**
- * Reads the conversation.
- *
- * @throws GatewayError `invalid_request` that names the member, `not_portable` for an item that
- *   only OpenAI understands
- */
+/** @throws GatewayError `invalid_request`, `not_portable` for an item that only OpenAI knows */
 export function readConversation(
   body: JsonObject,
   input: readonly ObjectAtPath[],
@@ -254,7 +243,6 @@ function readResult(located: ObjectAtPath, { drop }: ItemContext): ToolResultPar
   };
 }
 
-/** Maps each call id to the index of its last result. */
 function lastResultIndexes(input: readonly ObjectAtPath[]): ReadonlyMap<string, number> {
   const indexes = new Map<string, number>();
   for (const [index, { value: item }] of input.entries()) {
@@ -264,10 +252,8 @@ function lastResultIndexes(input: readonly ObjectAtPath[]): ReadonlyMap<string, 
   return indexes;
 }
 
-/** What a `reasoning` item adds to the assistant turn, in order. */
 export interface ReadReasoning {
   readonly entries: readonly (ReasoningPart | SignatureMark)[];
-  /** The caller's names of what no upstream can be sent. */
   readonly dropped: readonly string[];
 }
 
@@ -313,7 +299,6 @@ function shownPart(text: string, at: string): readonly ReasoningPart[] {
   return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
 }
 
-/** The reasoning itself if the item has it, or else its summary. */
 function shownText(item: JsonObject): string {
   const content = textsOf(member(item, 'content')).join('');
   return content === '' ? textsOf(member(item, 'summary')).join('\n\n') : content;
@@ -326,7 +311,6 @@ function textsOf(parts: JsonValue | undefined): readonly string[] {
   });
 }
 
-/** Whether the item has an id of this gateway. */
 function isOurs(item: JsonObject, at: string): boolean {
   return textIn(item, 'id', at)?.startsWith('rs_tg_') ?? false;
 }

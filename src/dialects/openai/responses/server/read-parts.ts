@@ -19,10 +19,8 @@ import {
   textIn,
 } from '../../../read-members.ts';
 
-/** A part of a content. */
 export type ContentPart = TextPart | MediaPart;
 
-/** Reads the parts of a member; none if it is absent or null. */
 export function readContent(
   { value: item, at }: ObjectAtPath,
   name: 'content' | 'output',
@@ -37,7 +35,6 @@ export function readContent(
   return objectsIn(item, name, at).map((located) => readPart(located, drop));
 }
 
-/** Reads the content of a message that may contain only text. */
 export function readTexts(message: ObjectAtPath, drop: (at: string) => void): readonly TextPart[] {
   return readContent(message, 'content', drop).map((part) =>
     part.kind === 'text'
@@ -134,10 +131,7 @@ function refuseFileId(part: JsonObject, at: string): void {
 /** The lifetimes at Anthropic, the only provider that takes such marks in a message. */
 const longestLifetime = '1h';
 
-/**
- * Reads `prompt_cache_breakpoint` as Anthropic's `cache_control`. Every lifetime that OpenAI has is
- * longer than Anthropic's default, so that it becomes the longest.
- */
+/** OpenAI's lifetimes are all longer than Anthropic's default, so each becomes the longest. */
 function readCacheMark(
   { value: part, at }: ObjectAtPath,
   drop: (at: string) => void,

@@ -4,12 +4,9 @@ import { type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { type ReasoningEffort, reasoningEfforts } from '../../../../ports/catalog.ts';
 import { type ObjectAtPath, objectIn, presentMember, refuse } from '../../../read-members.ts';
 
-/** The settings of `reasoning`. */
 export interface RequestedReasoning {
   readonly reasoning: Reasoning | undefined;
-  /** Whether the reply shows the reasoning as summaries. */
   readonly wantsSummary: boolean;
-  /** The caller's name for the setting. */
   readonly name: string;
 }
 

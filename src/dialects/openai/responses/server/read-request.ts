@@ -226,7 +226,6 @@ function isLocal(value: unknown): boolean {
   );
 }
 
-/** Returns the members that the reply to this request repeats. */
 function echoOf(body: JsonObject): ReplyEcho {
   return {
     settings: {
@@ -258,7 +257,6 @@ function sent(body: JsonObject, name: string, otherwise: JsonValue): JsonValue {
   return presentMember(body, name) ?? otherwise;
 }
 
-/** The members of an object without those that are null. */
 function objectOf(body: JsonObject, name: string): JsonObject {
   const value = member(body, name);
   if (!isJsonObject(value)) return {};

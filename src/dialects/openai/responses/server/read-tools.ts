@@ -20,19 +20,16 @@ import {
 import type { CallerTool } from './exchange.ts';
 import { keyOf, type ToolNames } from './tool-names.ts';
 
-/** A function or custom tool, with the name that the caller knows. */
 export interface DeclaredTool {
   readonly caller: CallerTool;
   /** Its name is that without the namespace. */
   readonly tool: FunctionTool;
 }
 
-/** All tools of a request. */
 export interface DeclaredTools {
   readonly functions: readonly DeclaredTool[];
   /** Tools that only OpenAI runs. Writers refuse them, or leave them out. */
   readonly builtIn: readonly BuiltInTool[];
-  /** The `type` of every tool that was declared. */
   readonly types: ReadonlySet<string>;
   /** The paths of searches for tools that the client runs. */
   readonly clientSearches: readonly string[];
@@ -81,7 +78,6 @@ export function readTools(
   return { functions, builtIn, types: state.types, clientSearches };
 }
 
-/** The tools in the common form. */
 export function namedTools(
   { functions, builtIn }: DeclaredTools,
   flatName: (tool: CallerTool) => string,
@@ -90,7 +86,6 @@ export function namedTools(
   return [...named, ...builtIn];
 }
 
-/** Where a tool is declared. */
 interface Place {
   /** A tool search found the tool, so that it is no longer deferred. */
   readonly isLoaded: boolean;
@@ -232,11 +227,7 @@ function isRunByClient({ value }: BuiltInTool): boolean {
   return member(value, 'execution') === 'client';
 }
 
-/**
- * Reads the choice.
- *
- * @throws GatewayError `not_portable` if it requires a tool that only OpenAI runs
- */
+/** @throws GatewayError `not_portable` if it requires a tool that only OpenAI runs */
 export function readToolChoice(
   body: JsonObject,
   names: ToolNames,

@@ -5,10 +5,8 @@ import type { ReplyHead } from '../../../codec.ts';
 import type { ReplyContext } from './exchange.ts';
 import type { IncompleteReason } from './finish.ts';
 
-/** The members of a response object. */
 export type ResponseMembers = Readonly<Record<string, JsonNode>>;
 
-/** What a response object states of its reply so far. */
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete';
   readonly incompleteReason?: IncompleteReason | undefined;
@@ -18,16 +16,13 @@ export interface ResponseState {
   readonly serviceTier: ServiceTier | undefined;
 }
 
-/** Writes the response objects of one reply. */
 export interface ResponseObjects {
   readonly id: string;
-  /** The object while the reply is running. */
   running(serviceTier: ServiceTier | undefined): ResponseMembers;
   /** The object of a reply that has ended, with the members that may be large. */
   ended(state: ResponseState): ResponseMembers;
 }
 
-/** Creates the writer of one reply's objects. */
 export function responseObjects(
   id: string,
   head: ReplyHead,

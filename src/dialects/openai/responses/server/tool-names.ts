@@ -6,20 +6,12 @@
 import { createHash } from 'node:crypto';
 import type { CallerTool, ToolTable } from './exchange.ts';
 
-/** The names of one request's tools, in both directions. */
 export interface ToolNames extends ToolTable {
-  /**
-   * The name in the common form of a tool that the history or the tool choice names. The namespace
-   * may be left out if only one tool has the name.
-   */
+  /** The namespace may be left out if only one tool has the name. */
   flat(tool: Pick<CallerTool, 'namespace' | 'name'>): string;
 }
 
-/**
- * Makes the table.
- *
- * @param called tools that only the history names, because they are no longer declared
- */
+/** @param called tools that only the history names, because they are no longer declared */
 export function toolNames(
   declared: readonly CallerTool[],
   called: readonly CallerTool[],
@@ -57,7 +49,6 @@ export function toolNames(
   };
 }
 
-/** Whether two tools have the same name for the caller. */
 export function keyOf({ namespace, name }: Pick<CallerTool, 'namespace' | 'name'>): string {
   return namespace === undefined ? `:${name}` : `${namespace.length}:${namespace}:${name}`;
 }

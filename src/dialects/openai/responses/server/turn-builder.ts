@@ -7,7 +7,6 @@ import type { TextPart, ToolResultPart, Turn } from '../../../../canonical/reque
 import { type TurnEntry, withSignatures } from '../../../../canonical/signature-marks.ts';
 import { pairResults } from '../../../../canonical/tool-results.ts';
 
-/** Receives the items in order. */
 export interface TurnBuilder {
   addInstruction(parts: readonly TextPart[]): void;
   addUser(parts: Turn['parts']): void;
@@ -18,12 +17,10 @@ export interface TurnBuilder {
   end(): BuiltTurns;
 }
 
-/** The conversation. */
 export interface BuiltTurns {
   /** The instructions at the beginning. */
   readonly system: readonly TextPart[];
   readonly turns: readonly Turn[];
-  /** The paths of results and signatures that could not be kept. */
   readonly dropped: readonly string[];
 }
 
@@ -41,7 +38,6 @@ interface BuildState {
   waiting: Turn[];
 }
 
-/** Makes a builder whose conversation begins with these instructions. */
 export function turnBuilder(instructions: readonly TextPart[]): TurnBuilder {
   const state: BuildState = {
     system: [...instructions],

@@ -7,7 +7,6 @@
 import { type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { collectUnread, read, type Shape } from '../../../unread.ts';
 
-/** Lists the unread members by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set(ignoredMembers(body));
   collectUnread(body, { shape: request, at: '', unread });

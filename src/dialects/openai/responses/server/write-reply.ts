@@ -6,7 +6,6 @@ import { noEvents } from './event-log.ts';
 import type { ReplyContext } from './exchange.ts';
 import { startReply } from './open-reply.ts';
 
-/** Writes the reply to a request with this context. */
 export function writeReply(
   events: readonly ContentEvent[],
   head: ReplyHead,

@@ -12,7 +12,6 @@ import type { ReplyContext } from './exchange.ts';
 import { type OpenReply, startReply } from './open-reply.ts';
 import type { ResponseMembers } from './response-object.ts';
 
-/** What one stream has written so far. */
 interface StreamState {
   readonly log: StreamLog;
   readonly reply: OpenReply;
@@ -20,7 +19,6 @@ interface StreamState {
   hasEnded: boolean;
 }
 
-/** Creates the writer of one stream, the reply to a request with this context. */
 export function writeStream(head: ReplyHead, context: ReplyContext): ContentStreamWriter {
   const log = streamLog();
   const reply = startReply(head, context, log);
@@ -69,10 +67,7 @@ function breakOff(stream: StreamState, error: GatewayError): readonly string[] {
   return [`${beginning}${first}`, last];
 }
 
-/**
- * Moves the logprobs of a text in front of it, so that they go out with its delta, where clients
- * look for them.
- */
+/** Logprobs go out with the delta of their text, where clients look for them. */
 function inDeltaOrder(
   events: readonly ContentEvent[],
   { wantsLogprobs }: ReplyContext,
