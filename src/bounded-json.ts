@@ -14,7 +14,6 @@ import { stringEnd } from './json-strings.ts';
 export const maxReplyValues = 3_000_000;
 /** Objects and arrays cost several times as much as other values. */
 export const maxReplyContainers = 750_000;
-/** Nesting depth of objects and arrays. */
 export const maxReplyLevels = 1_000;
 
 /**
@@ -23,12 +22,10 @@ export const maxReplyLevels = 1_000;
  */
 const minScannedLength = 4 * 1024;
 
-/** Like `parseJson`; undefined also for a document that exceeds the limits. */
 export function parseBounded(text: string): JsonValue | undefined {
   return exceedsLimits(text) ? undefined : parseJson(text);
 }
 
-/** Like `parseExactly`; undefined also for a document that exceeds the limits. */
 export function parseBoundedExactly(text: string): JsonValue | undefined {
   return exceedsLimits(text) ? undefined : parseExactly(text);
 }

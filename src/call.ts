@@ -7,16 +7,11 @@ import type { CostMember } from './money.ts';
 import type { ProtocolName } from './ports/catalog.ts';
 import type { ReachMember } from './ports/reach-members.ts';
 
-/**
- * The framing of the reply: one JSON document, server-sent events, or Gemini's array that is
- * written element by element.
- */
+/** `json_array` is Gemini's array that is written element by element. */
 export type Framing = 'json' | 'sse' | 'json_array';
 
-/** The name of an operation, by which a dialect's paths and codecs are found. */
 export type OperationName = 'content' | 'images' | 'embed' | 'count_tokens' | 'compact';
 
-/** An operation that a call asks an upstream to do, with the properties that stages need. */
 export interface Operation {
   readonly name: OperationName;
   /** No quota is held or charged. */
@@ -28,7 +23,6 @@ export interface Operation {
   readonly isBoughtOnce: boolean;
   /** It may be sent again after a failure at any point, even in the middle of its reply. */
   readonly isRepeatable: boolean;
-  /** The reply consists of images, and its usage counts them. */
   readonly makesImages: boolean;
   /** The reply has content that is counted in tokens where the upstream reports no usage. */
   readonly hasOutputTokens: boolean;
@@ -44,7 +38,6 @@ const byFraming = { json: 'whole', sse: 'streamed', json_array: 'streamed' } as 
 const asImage = { json: 'image', sse: 'image', json_array: 'image' } as const;
 const asCount = { json: 'count', sse: 'count', json_array: 'count' } as const;
 
-/** All operations by name. */
 export const operations: Readonly<Record<OperationName, Operation>> = {
   content: {
     name: 'content',
@@ -108,7 +101,6 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
 /** The kind of a part of a prompt whose tokens can't be estimated from its bytes. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';
 
-/** One image, recording or document in a prompt, or a reference to one. */
 export interface MediaUse {
   readonly kind: MediaKind;
   /** The size of the payload as sent, mostly Base64; 0 for a reference. */
@@ -156,12 +148,8 @@ export interface GuardedUse {
   readonly row: CostMember | ReachMember;
   /** Its path: `tools[1].googleSearch`. */
   readonly at: string;
-  /** The models that it names; empty if it names none. */
   readonly models: readonly string[];
-  /**
-   * The number of tokens, completions or images that it requests; undefined if the value is not a
-   * number.
-   */
+  /** The number of tokens, completions or images; undefined if the value is no number. */
   readonly amount?: number;
   /** Only for tools: how often the provider may call it, if the caller says so. */
   readonly maxCalls?: number;
@@ -171,10 +159,7 @@ export interface GuardedUse {
   readonly modalities?: readonly string[];
 }
 
-/**
- * The maximum that a call can consume upstream, derived from the request. The hold is computed from
- * it.
- */
+/** The maximum that a call can consume upstream, from which its hold is computed. */
 export interface Demand {
   readonly prompt: PromptSize;
   /** The size of Chat's `prediction`: its rejected tokens are billed as output. */
@@ -211,17 +196,14 @@ export interface Reference {
   readonly at: string;
   /** Its place in a list; undefined if it is a member of the body itself. */
   readonly element: ElementPlace | undefined;
-  /** The size of sealed content; else 0. */
   readonly sealedBytes: number;
 }
 
-/** The place of an element in a list that is a member of the body. */
 export interface ElementPlace {
   readonly member: string;
   readonly index: number;
 }
 
-/** A request that has been read and validated. */
 export interface Call {
   readonly protocol: ProtocolName;
   readonly operation: Operation;
@@ -230,7 +212,6 @@ export interface Call {
   readonly framing: Framing;
   /** The caller's bytes, after the scan. */
   readonly body: Body;
-  /** Its values. */
   readonly tape: Tape;
   readonly demand: Demand;
   /** Chat and Responses: the key under which the caller wants its prompts cached. */
@@ -239,6 +220,5 @@ export interface Call {
   readonly wantsUsage: boolean;
   /** The body has more values than a translation accepts. */
   readonly isTooComplex?: boolean;
-  /** What it refers to; undefined if it can't refer to anything. */
   readonly references?: readonly Reference[] | undefined;
 }

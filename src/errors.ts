@@ -70,10 +70,8 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   upstream_timeout: 504,
 };
 
-/** All codes. */
 export const errorCodes: readonly ErrorCode[] = Object.keys(statusOf).filter(isErrorCode);
 
-/** Whether the name is a code of ours. */
 export function isErrorCode(name: string): name is ErrorCode {
   return Object.hasOwn(statusOf, name);
 }
@@ -143,7 +141,6 @@ export class GatewayError extends Error {
   }
 }
 
-/** A copy of the error with additional or replaced details. */
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
   const { allow, originalRequestId, upstreamStatus, remedy, cause } = error;
@@ -252,7 +249,6 @@ export function errorClass(error: unknown): string {
   return errorClasses.has(name) ? name : 'Error';
 }
 
-/** Whether it is one of the names that {@link errorClass} returns. */
 export function isErrorClass(name: string): boolean {
   return errorClasses.has(name);
 }

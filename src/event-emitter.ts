@@ -17,13 +17,10 @@ export interface RequestEmit extends EventListener {
   readonly isObserved: boolean;
 }
 
-/** The events of one gateway. */
 export interface EventEmitter {
   /** Emits an event. Never throws: a listener's mistake must not fail a call. */
   readonly emit: EventListener;
-  /** Emits the events of a request that begins now. */
   forRequest(): RequestEmit;
-  /** Adds a listener, and returns the function that removes it. */
   subscribe(listener: EventListener): () => void;
 }
 
@@ -68,7 +65,6 @@ export function eventEmitter(
   };
 }
 
-/** Lets `JSON.stringify` write an event with amounts, which are bigints. */
 function serializable(event: GatewayEvent): GatewayEvent {
   switch (event.type) {
     case 'call_ended':

@@ -46,7 +46,6 @@ export type HoldEnd =
   /** A call whose outcome is unknown: one long lease, in which the host can find out. */
   | { readonly operation: 'extend'; readonly input: ExtendInput };
 
-/** What the events of one call have in common. */
 interface OfCall {
   /** The `x-request-id` of the reply. Callers choose it, so that two calls may have the same. */
   readonly requestId: string;
@@ -54,7 +53,6 @@ interface OfCall {
   readonly reservationId: string;
 }
 
-/** What the events of one attempt on a channel have in common. */
 interface OfAttempt extends OfCall {
   /** The number of the attempt within the call, from 1. */
   readonly attempt: number;
@@ -364,10 +362,7 @@ export type GatewayEvent =
 /** Receives events. Exceptions are swallowed; returned promises are not awaited. */
 export type EventListener = (event: GatewayEvent) => void;
 
-/**
- * Calls the current listener, and swallows its exceptions, so that a host's mistake does not fail a
- * call.
- */
+/** Swallows the listener's exceptions, so that a host's mistake does not fail a call. */
 export function quietListener(listener: () => EventListener | undefined): EventListener {
   return (event) => {
     const current = listener();

@@ -31,7 +31,6 @@ export function mayHoldExactNumbers(text: string): boolean {
   return mayBeInexact.test(text);
 }
 
-/** Whether valid JSON contains a number that a double would change. */
 export function changesAsDoubles(json: string): boolean {
   return mayHoldExactNumbers(json) && withQuotedNumbers(json) !== undefined;
 }
@@ -42,7 +41,6 @@ export function changesAsDoubles(json: string): boolean {
  */
 const mayBeInexact = /(?:^|[[,:\s])(?:-?\d[\d.]{15}|-?\d[\d.]*[eE]|-0)/;
 
-/** The number for a JSON number text. */
 export function numberFrom(text: string): JsonNumber {
   return isExactAsDouble(text) ? Number(text) : { [sourceText]: text };
 }
@@ -124,9 +122,7 @@ function entriesOf(value: JsonValue): Iterable<[string | number, JsonValue]> {
   return isJsonObject(value) ? Object.entries<JsonValue>(value) : [];
 }
 
-/**
- * The text with quotes around each number that a double would change; undefined if there is none.
- */
+/** Quotes each number that a double would change; undefined if there is none. */
 function withQuotedNumbers(text: string): string | undefined {
   const pieces: string[] = [];
   let done = 0;
@@ -153,7 +149,6 @@ function withQuotedNumbers(text: string): string | undefined {
 const quote = 0x22;
 const minus = 0x2d;
 
-/** The offset after the number that begins at `start`. */
 function numberEnd(text: string, start: number): number {
   let end = start + 1;
   while (end < text.length && isInNumber(text.charCodeAt(end))) end += 1;
@@ -164,7 +159,6 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A digit, a sign, a decimal point or an `e`. */
 function isInNumber(code: number): boolean {
   return (
     isDigit(code) || code === 0x2e || code === 0x2b || code === minus || (code | 0x20) === 0x65

@@ -177,7 +177,6 @@ export function failureReasonOf(name: unknown): FailureReason {
   return isFailureReason(name) ? name : 'other';
 }
 
-/** The reason that a row of a store names; undefined if it names none. */
 export function storedReason(name: string | undefined): FailureReason | undefined {
   return name === undefined ? undefined : failureReasonOf(name);
 }

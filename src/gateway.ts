@@ -78,17 +78,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   return gatewayOver({ dialects, protocols }, options);
 }
 
-/** The protocols that a gateway serves and the dialects of its upstreams. */
 export interface Tables {
   readonly dialects: DialectTable;
   readonly protocols: ProtocolTable;
 }
 
-/** The options of a gateway as they are now, and whether it is closed. */
 interface Current {
   options: GatewayOptions;
   settings: Settings;
-  /** The `Vary` header of all responses. */
   vary: string;
   closed: Promise<void> | undefined;
 }

@@ -12,7 +12,6 @@ export interface FailureMeaning {
   readonly remedy?: string;
 }
 
-/** The reasons of such failures. */
 export type HostFailure = Extract<
   FailureReason,
   | 'credential_unavailable'
@@ -25,7 +24,6 @@ export type HostFailure = Extract<
   | 'upstream_auth_error'
 >;
 
-/** By reason, in the words of {@link FailureMeaning}. */
 export const hostFailures: Readonly<Record<HostFailure, Required<FailureMeaning>>> = {
   credential_unavailable: {
     meaning: "a channel's `credential` function failed or was too slow",

@@ -135,7 +135,6 @@ function nameIn(reason: string): string {
   return reason === 'thrown' ? 'a value that is no error' : reason;
 }
 
-/** The first line of the message of what was thrown, and of its causes. */
 function quoteOf({ error }: { readonly error?: unknown }): string {
   return error === undefined ? '' : `: ${summaryOf(error).replace(/\.$/, '')}`;
 }

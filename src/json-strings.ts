@@ -1,8 +1,6 @@
 /** Strings in the source text of JSON, which are measured without parsing it. */
 
-/**
- * Returns the end of the string that starts here; the end of the text if the string was cut off.
- */
+/** Returns the end of the text if the string was cut off. */
 export function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start);
   while (end !== -1 && isEscaped(text, start, end)) end = text.indexOf('"', end + 1);

@@ -31,7 +31,6 @@ export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
-/** The parsed value, or undefined if the text is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -47,7 +46,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
-/** Whether the value is a number that a double would change. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === 'object' && value !== null && sourceText in value;
 }
@@ -55,7 +53,6 @@ export function isExactNumber(value: unknown): value is ExactNumber {
 /** A number as received, which can be printed but not calculated with. */
 export type JsonNumber = number | ExactNumber;
 
-/** Whether the value is a number of either kind. */
 export function isJsonNumber(value: unknown): value is JsonNumber {
   return typeof value === 'number' || isExactNumber(value);
 }
@@ -66,9 +63,7 @@ export function numberOf(value: JsonValue | undefined): number | undefined {
   return isExactNumber(value) ? Number(value[sourceText]) : undefined;
 }
 
-/**
- * An own member of an object, or undefined if the value is not an object or has no such own member.
- */
+/** Only an own member; undefined if the value is not an object or has none. */
 export function member(value: unknown, name: string): JsonValue | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   // An exact number has only a symbol member, so it needs no check.

@@ -90,7 +90,6 @@ export type Price = TokenPrice | ImagePrice | FreePrice;
  */
 export type CostMember = (typeof costMembers)[number];
 
-/** All cost members. */
 export const costMembers = [
   'service_tier',
   'speed',
@@ -215,7 +214,6 @@ export interface UnreportedTokens {
   readonly splitOutput: number;
 }
 
-/** A usage of which the upstream reported everything. */
 export const allReported: UnreportedTokens = { input: 0, output: 0, splitOutput: 0 };
 
 /** The usage of a blocked prompt for which the provider reports none. */

@@ -28,7 +28,6 @@ import { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
 import { memoryResponseIndex } from './stores/memory/response-index.ts';
 import { memoryResultStore } from './stores/memory/result-store.ts';
 
-/** The options that may stay undefined. */
 type WithoutDefault =
   | 'sessions'
   | 'failedKeyLimit'

@@ -24,7 +24,6 @@ const nativeKeyHeader = z
     'must not be authorization, cookie or x-api-key, which have other meanings',
   );
 
-/** The members of the option `timeouts`. */
 const timeouts = z.strictObject(
   {
     connectMs: wait.default(5_000),
@@ -38,7 +37,6 @@ const timeouts = z.strictObject(
   'must be an object',
 );
 
-/** The check and the default of each. */
 export const plainOptions = {
   defaultRates: keyRatesSchema.pipe(z.custom<readonly KeyRateLimits[]>()).optional(),
   dedupeSdkRetries: flag.default(false),
@@ -61,5 +59,4 @@ export const plainOptions = {
   storeTimeoutMs: wait.default(1_000),
 } satisfies { readonly [Name in keyof GatewayOptions]?: z.ZodType<GatewayOptions[Name]> };
 
-/** The defaults. */
 export const plainDefaults = z.strictObject(plainOptions).parse({});

@@ -5,7 +5,6 @@
 import { errorName, isError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
 
-/** An error as a log line has it. */
 export interface ThrownDetails {
   readonly name: string;
   /** SQLSTATE, errno or the like. */
@@ -42,7 +41,6 @@ export function failedPort(
   return withThrown({ type: 'port_failed', ...call, reason, ...known }, thrown);
 }
 
-/** The error and its causes, bounded. */
 export function detailsOf(error: unknown): ThrownDetails {
   const [first = { name: 'thrown', message: '' }, ...causes] = chainOf(error);
   return [first, ...causes].reduceRight((cause, one) => ({ ...one, cause }));

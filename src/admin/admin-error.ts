@@ -49,10 +49,7 @@ export function isAdminError(error: unknown): error is AdminError {
   return errorName(error) === 'AdminError' && typeof error === 'object' && error !== null;
 }
 
-/**
- * Converts anything thrown into the error that an operator sees. Messages of unknown errors are
- * left out, because a database driver's may contain an address or a value.
- */
+/** Leaves out messages of unknown errors: a driver's may contain an address or a value. */
 export function adminErrorOf(error: unknown): AdminError {
   if (isAdminError(error)) return error;
   if (isConfigurationError(error) || errorName(error) === 'RangeError') {
@@ -85,7 +82,6 @@ export function adminErrorOf(error: unknown): AdminError {
   );
 }
 
-/** The error of an operation that the host's stores don't support. */
 export function notSupported(what: string, remedy: string): AdminError {
   return new AdminError('not_supported', `${what} ${remedy}`);
 }

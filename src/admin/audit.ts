@@ -78,7 +78,6 @@ export interface Audit {
   hasEntryOf(error: unknown): boolean;
 }
 
-/** The audit trail of one admin library. */
 export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Audit {
   const write = (
     subject: AuditSubject,

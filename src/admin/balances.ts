@@ -27,7 +27,6 @@ export interface KeyBalance {
   readonly runningCalls: number;
 }
 
-/** The main subject of a key: its own, else the first one. */
 export function mainSubject({ id, quota }: ApiKey): QuotaSubject | undefined {
   return quota.find((subject) => subject.id === id) ?? quota[0];
 }

@@ -69,12 +69,10 @@ export interface CallDetail extends CallSummary, Explained {
   readonly isInDoubt: boolean;
 }
 
-/** Adds what the reason of a refusal means, or its code if it has no reason. */
 export function refusalSummary(refusal: SeenRefusal): RefusalSummary {
   return { ...refusal, ...explainedRefusal(refusal) };
 }
 
-/** A call as an entry of a list. */
 export function callSummary(record: UsageRecord): CallSummary {
   const { usage } = record;
   return {
@@ -102,7 +100,6 @@ export function callSummary(record: UsageRecord): CallSummary {
   };
 }
 
-/** A call with everything that operators may see of it. */
 export function callDetail(record: UsageRecord): CallDetail {
   return {
     ...callSummary(record),

@@ -69,7 +69,6 @@ export interface AdminCalls {
 /** How the hold of a call in doubt has ended. */
 export type Resolved = Exclude<ResolveResult, { readonly status: 'conflict' }>;
 
-/** The calls of an admin library. */
 export function adminCalls(deps: AdminDeps): AdminCalls {
   return {
     list: (query = {}) => listCalls(deps, query),
@@ -135,7 +134,6 @@ function timeOf(entry: CallSummary | SeenRefusal): number {
   return entry.kind === 'call' ? entry.startedAtMs : entry.atMs;
 }
 
-/** Whether what this process remembers passes a filter. */
 function matches(entry: CallSummary | SeenRefusal, filter: CallListQuery): boolean {
   const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, requestId } = filter;
   const atMs = timeOf(entry);

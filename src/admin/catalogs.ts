@@ -29,7 +29,6 @@ export interface AdminCatalogs {
   publish(actor: string, models: readonly PublishedModel[]): Promise<void>;
 }
 
-/** The catalogs of an admin library. */
 export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
   return {
     validate: async (list) => {

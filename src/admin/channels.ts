@@ -38,9 +38,7 @@ export interface ModelChannels {
   readonly channels: readonly ChannelRow[];
 }
 
-/**
- * Where a change applies: in this process, or in all processes through the catalog in a database.
- */
+/** `everywhere` means in all processes, through the catalog in a database. */
 export type SwitchPlace = 'process' | 'everywhere';
 
 /** How a channel is enabled or disabled. */
@@ -89,7 +87,6 @@ export interface AdminChannels {
   ): Promise<ChannelChanged>;
 }
 
-/** The channels of an admin library. */
 export function adminChannels(deps: AdminDeps): AdminChannels {
   const { audit, gateway } = deps;
   const target = (channelId: string) => ({ target: channelId });
@@ -121,7 +118,6 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
   };
 }
 
-/** Changes of a channel in a catalog in a database. */
 function catalogChanges(
   deps: AdminDeps,
 ): Pick<AdminChannels, 'setWeight' | 'setPriority' | 'setCost'> {
@@ -205,7 +201,6 @@ function noChannel(channelId: string): AdminError {
   return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}".`);
 }
 
-/** Models with their channels; none without a catalog that lists its models. */
 export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly ModelChannels[] {
   const statuses = new Map(gateway.channels().map((status) => [status.channelId, status]));
   const row = (channel: Channel, model: Model): ChannelRow => {

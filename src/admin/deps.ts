@@ -52,7 +52,6 @@ export interface AdminOwnedStore {
   forgetOwner?(owner: string): MaybePromise<number>;
 }
 
-/** What every part of the admin library gets. */
 export interface AdminDeps {
   readonly gateway: Gateway;
   readonly keys: AdminKeyStore;
@@ -73,5 +72,4 @@ export interface Page<T> {
   readonly next: string | undefined;
 }
 
-/** The maximum number of entries on a page. */
 export const maxPage = 100;

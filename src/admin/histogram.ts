@@ -4,18 +4,15 @@ import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 /** How many durations each bucket has. */
 export type Histogram = Uint32Array;
 
-/** An empty histogram. */
 export function emptyHistogram(): Histogram {
   return new Uint32Array(firstByteBoundsMs.length + 1);
 }
 
-/** Counts a duration. */
 export function addTime(histogram: Histogram, ms: number): void {
   const index = bucketOf(ms);
   histogram[index] = (histogram[index] ?? 0) + 1;
 }
 
-/** The sum of histograms. */
 export function sumOf(histograms: Iterable<Histogram>): Histogram {
   const sum = emptyHistogram();
   for (const histogram of histograms) {
@@ -24,10 +21,7 @@ export function sumOf(histograms: Iterable<Histogram>): Histogram {
   return sum;
 }
 
-/**
- * The duration that a share of the durations does not exceed, interpolated within its bucket;
- * undefined for an empty histogram. Durations above the last bound count as that bound.
- */
+/** Interpolates within a bucket; durations above the last bound count as that bound. */
 export function percentile(histogram: Histogram, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;

@@ -1,7 +1,6 @@
 /** The errors that several operations on keys share. */
 import { AdminError, notSupported } from './admin-error.ts';
 
-/** The error of an operation for which the host's key store has no method. */
 export function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
@@ -10,7 +9,6 @@ export function cannot(what: string): AdminError {
   );
 }
 
-/** The error if there is no key with this id. */
 export function noKey(id: string): AdminError {
   return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
 }

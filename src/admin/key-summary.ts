@@ -23,13 +23,11 @@ export interface KeySummary {
   readonly lastUsedMs: number | undefined;
 }
 
-/** The summary of a key. */
 export async function summaryOf(key: ApiKey, deps: AdminDeps): Promise<KeySummary> {
   const lastCalls = await lastCallsOf([key], deps);
   return summaryWith(key, lastCalls[0], deps);
 }
 
-/** The summaries of a page of keys. */
 export async function summariesOf(
   keys: readonly ApiKey[],
   deps: AdminDeps,
@@ -53,7 +51,6 @@ async function summaryWith(
   return { ...rights, balances, lastUsedMs };
 }
 
-/** The groups that models have; undefined if the catalog can't list its models. */
 export function groupsOf(catalog: AdminDeps['catalog']): ReadonlySet<string> | undefined {
   const models = catalog?.models?.();
   return models && new Set(models.flatMap(({ groups }) => groups));

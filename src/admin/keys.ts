@@ -93,7 +93,6 @@ export interface AdminKeys {
   remove(actor: string, id: string): Promise<void>;
 }
 
-/** The keys of an admin library. */
 export function adminKeys(deps: AdminDeps): AdminKeys {
   const runSerially = serialRunner();
   return {
@@ -311,11 +310,7 @@ async function addMoney(
   return { ...(await summaryOf(key, deps)), repeated: replay };
 }
 
-/**
- * The key with this id.
- *
- * @throws AdminError `not_found`, `not_supported`
- */
+/** @throws AdminError `not_found`, `not_supported` */
 async function keyOf({ keys }: AdminDeps, id: string): Promise<ApiKey> {
   if (keys.get === undefined) throw cannot('look keys up by their id');
   return (await keys.get(id)) ?? fail(noKey(id));
@@ -348,7 +343,6 @@ function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {
   );
 }
 
-/** The row of a subject in the quota store, in its current period. */
 function rowOf(
   key: ApiKey,
   { id: subject, period }: QuotaSubject,

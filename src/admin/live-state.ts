@@ -7,7 +7,6 @@ import type { CallSummary } from './call-summary.ts';
 import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
 import type { SeenRefusals } from './seen-refusals.ts';
 
-/** How many minutes are remembered. */
 export const liveMinutes = 60;
 const minuteMs = 60_000;
 const quarterMs = 15 * minuteMs;
@@ -18,7 +17,6 @@ const maxKeys = 1_000;
 const maxChannels = 64;
 const maxPerList = 64;
 
-/** One minute of calls. */
 export interface MinuteState {
   startMs: number;
   complete: number;
@@ -31,14 +29,12 @@ export interface MinuteState {
   readonly refusals: Map<string, { readonly code: string; readonly reason: string; count: number }>;
 }
 
-/** How often something happened, and when first and last. */
 export interface Occurrences {
   readonly sinceMs: number;
   lastMs: number;
   count: number;
 }
 
-/** A port that failed. */
 export interface PortFailure extends Occurrences {
   readonly port: string;
   readonly operation: string;
@@ -58,14 +54,12 @@ export interface CallInDoubt {
   readonly atMs: number;
 }
 
-/** A subject that has used most of its limit. */
 export interface LowQuota {
   readonly subject: string;
   readonly percent: number;
   readonly atMs: number;
 }
 
-/** The whole state. */
 export interface LiveState {
   readonly minutes: MinuteState[];
   readonly channels: Map<string, { startMs: number; readonly firstByte: Histogram }[]>;
@@ -80,7 +74,6 @@ export interface LiveState {
   readonly staleSources: Map<string, { readonly reason: string; readonly sinceMs: number }>;
 }
 
-/** An empty state. */
 export function emptyLiveState(): LiveState {
   return {
     minutes: [],
@@ -141,7 +134,6 @@ export function countRefusal(minute: MinuteState, code: string, reason: string):
   else minute.refusals.set(kind, { code, reason, count: 1 });
 }
 
-/** Counts a channel's time to the first byte, by quarters of an hour. */
 export function countFirstByte(
   { channels }: LiveState,
   channelId: string,
@@ -161,7 +153,6 @@ export function countFirstByte(
   addTime(quarter.firstByte, ms);
 }
 
-/** The times to the first byte of a channel in the last hour, to the quarter. */
 export function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: number): Histogram {
   const recent = (channels.get(channelId) ?? []).filter(
     (quarter) => quarter !== undefined && nowMs - quarter.startMs < quarters * quarterMs,
@@ -169,7 +160,6 @@ export function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: 
   return sumOf(recent.map(({ firstByte }) => firstByte));
 }
 
-/** Adds an entry to a list of the latest 200; the oldest is dropped. */
 export function addRecent<T>(list: T[], entry: T): void {
   list.push(entry);
   if (list.length > maxRecent) list.shift();
@@ -188,7 +178,6 @@ export function setBounded<T>(
   if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
-/** Remembers when a key was used last. */
 export function recordKeyUse({ lastUsedMs }: LiveState, keyId: string, atMs: number): void {
   setBounded(lastUsedMs, keyId, atMs, maxKeys);
 }

@@ -69,7 +69,6 @@ export type LiveEvent =
 
 type Detail = Pick<SeenRefusal, 'param' | 'path' | 'requestedModel'>;
 
-/** The live figures. */
 export interface Live {
   readonly state: LiveState;
   add(event: LiveEvent): void;
@@ -83,7 +82,6 @@ export interface Live {
   channelP95Ms(channelId: string): number | undefined;
 }
 
-/** Live figures without calls. */
 export function liveFigures(clock: Clock): Live {
   const state = emptyLiveState();
   return {
@@ -156,7 +154,6 @@ function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
 /** The kinds of outcomes that charts distinguish; a refused request is no call. */
 export type CallSeries = 'complete' | 'failed' | 'left';
 
-/** The kind of an outcome. */
 export function seriesOf(outcome: UsageRecord['outcome']): CallSeries {
   switch (outcome) {
     case 'complete':

@@ -12,9 +12,7 @@ import { type CallSeries, seriesOf } from './live.ts';
 import { setBounded } from './live-state.ts';
 import type { CountedRefusals } from './refusal-counts.ts';
 
-/** The calls of the log that began in an hour or a day. */
 export interface LogBucket extends Record<CallSeries, number> {
-  /** Unix ms. */
   readonly startMs: number;
   /** The recorded refusals of that time; none also if no gateway records them. */
   readonly refusals: readonly CountedRefusals[];
@@ -25,9 +23,7 @@ export interface LogBucket extends Record<CallSeries, number> {
   firstByte: Histogram;
 }
 
-/** Reads and remembers the sums of one usage log. */
 export interface LogBuckets {
-  /** Whether the log can be queried at all. */
   readonly isSupported: boolean;
   /** The sums from `startMs` on; undefined if the log failed, or can't be queried. */
   read(startMs: number, lengthMs: number, nowMs: number): Promise<LogBucket | undefined>;
@@ -44,7 +40,6 @@ const settledFreshMs = 600_000;
 const maxBuckets = 64;
 const timeoutMs = 5_000;
 
-/** The sums of a log. */
 export function logBuckets(usage: AdminUsage): LogBuckets {
   const known = new Map<string, { readonly readMs: number; readonly sums: Promise<Found> }>();
   return {

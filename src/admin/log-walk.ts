@@ -9,7 +9,6 @@ import type { UsageRecordPage } from '../stores/sql/usage-report.ts';
 import type { AdminUsage } from './deps.ts';
 import type { InOwnTurn } from './loop-turns.ts';
 
-/** What a walk through the usage log needs. */
 export interface WalkDeps {
   readonly usage: AdminUsage;
   readonly clock: Clock;
@@ -73,7 +72,6 @@ export async function* walkLog<T extends { readonly next?: string | undefined }>
   }
 }
 
-/** Both ends of a span; `toMs` is exclusive. */
 export type Ends = Required<Span>;
 
 function sliceOf({ toMs }: Ends, fromMs: number, lengthMs: number): Ends | undefined {
@@ -92,7 +90,6 @@ export function spanInThisProcess(usage: AdminUsage, { fromMs, toMs }: Span): En
   return { fromMs: first, toMs: (last ?? first) + 1 };
 }
 
-/** The start of the first call of a page; undefined for a promise or an empty page. */
 function startOf(page: MaybePromise<UsageRecordPage> | undefined): number | undefined {
   if (page === undefined) return undefined;
   if ('records' in page) return page.records[0]?.startedAtMs;

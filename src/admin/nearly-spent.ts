@@ -25,7 +25,6 @@ const pageSize = 100;
 const maxSuspects = 50;
 const maxFound = 64;
 
-/** What the searches have found, and where the next one continues. */
 interface SearchState {
   readonly found: Map<string, NearlySpent>;
   after: string | undefined;

@@ -65,7 +65,6 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 
-/** The buckets of each range: how many, how long, and whether only the log has them. */
 const spans: Readonly<Record<NowRange, Span>> = {
   '15m': { count: 15, bucketMs: minuteMs, inLog: false },
   '1h': { count: 60, bucketMs: minuteMs, inLog: false },
@@ -79,10 +78,8 @@ interface Span {
   readonly inLog: boolean;
 }
 
-/** All ranges, the shortest first. */
 export const nowRanges: readonly NowRange[] = ['15m', '1h', '24h', '30d'];
 
-/** Creates the `now` of an admin library. */
 export function adminNow(deps: AdminDeps): ReadNow {
   const { clock, gateway, live } = deps;
   const startedAtMs = clock.now();

@@ -2,7 +2,6 @@
 import { AdminError } from './admin-error.ts';
 import { maxPage, type Page } from './deps.ts';
 
-/** Where a page begins, and how long it is. */
 export interface PageQuery {
   /** The `next` of the previous page. */
   readonly after?: string;
@@ -32,7 +31,6 @@ export function pageOf<T>(all: readonly T[], query: PageQuery): Page<T> {
   return { data: all.slice(start, end), next: end < all.length ? String(end) : undefined };
 }
 
-/** The error for an `after` that no page has returned. */
 function badCursor(): AdminError {
   return new AdminError('invalid_request', 'after must be the next of an earlier page.', {
     field: 'after',

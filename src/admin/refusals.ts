@@ -61,7 +61,6 @@ export interface AdminRefusals {
   csv(query: RefusalReportQuery, options?: CsvOptions): AsyncIterable<string>;
 }
 
-/** The reports on refusals of an admin library. */
 export function adminRefusals(deps: AdminDeps): AdminRefusals {
   return {
     report: async ({ sort = 'refusals', ...query }) => {
@@ -103,7 +102,6 @@ function nameOf({ code, reason }: RefusalCount): string {
   return `${code} ${reason}`;
 }
 
-/** What this process remembers. */
 function seenReasons(
   { live, clock }: AdminDeps,
   { keyId, modelId }: Omit<RefusalReasonsQuery, 'fromMs' | 'code'>,

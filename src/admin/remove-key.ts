@@ -2,7 +2,6 @@
 import type { AdminDeps } from './deps.ts';
 import { cannot, noKey } from './key-errors.ts';
 
-/** How many keys are read at a time in the search for another key of the same owner. */
 const pageSize = 1_000;
 
 /**

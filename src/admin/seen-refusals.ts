@@ -4,10 +4,8 @@
  */
 import type { SeenRefusal } from './call-summary.ts';
 
-/** How many refusals are remembered in all. */
 export const maxSeenRefusals = 400;
 
-/** The refusals of one key for one code and reason. */
 export interface SeenKind {
   /** Since when all of them are counted. */
   readonly sinceMs: number;
@@ -26,7 +24,6 @@ export interface SeenRefusals {
   size: number;
 }
 
-/** Remembers a refusal, and forgets one if there are too many. */
 export function rememberRefusal(seen: SeenRefusals, refusal: SeenRefusal): void {
   const { code, reason = '', keyId = '', atMs } = refusal;
   const name = `${code}\n${reason}`;
@@ -66,12 +63,10 @@ export function latestRefusals({ kinds }: SeenRefusals): readonly SeenRefusal[] 
     .sort((one, other) => other.atMs - one.atMs);
 }
 
-/** What is remembered of a key, by code and reason. */
 export function kindsOfKey({ kinds }: SeenRefusals, keyId: string): readonly SeenKind[] {
   return [...kinds.values()].flatMap((keys) => keys.get(keyId) ?? []);
 }
 
-/** What the latest refusal for a code and reason named, of a key or of all. */
 export function latestDetail(
   { kinds }: SeenRefusals,
   { code, reason }: Pick<SeenRefusal, 'code' | 'reason'>,
@@ -82,7 +77,6 @@ export function latestDetail(
   return kind === undefined ? undefined : detailOf(kind);
 }
 
-/** What the latest refusal of a key named. */
 export function detailOf({ latest }: SeenKind): string | undefined {
   const { param, path, requestedModel } = latest.at(-1) ?? {};
   return param === 'model' ? (requestedModel ?? param) : (param ?? path);

@@ -22,7 +22,6 @@ export interface Attention {
   readonly sinceMs: number | undefined;
 }
 
-/** What the sentence is computed from. */
 export interface Situation {
   readonly state: LiveState;
   readonly nowMs: number;
@@ -30,7 +29,6 @@ export interface Situation {
   readonly status: GatewayStatus;
   readonly slowPorts: readonly SlowPort[];
   readonly nearlySpent: readonly NearlySpent[];
-  /** The usage log did not answer. */
   readonly isLogDown: boolean;
 }
 
@@ -43,7 +41,6 @@ const refusalShare = 0.05;
 const minRequests = 20;
 const maxAttention = 8;
 
-/** The sentence: what is wrong, worst first, or that all is well. */
 export function sentenceOf(situation: Situation): readonly Clause[] {
   const clauses = [
     ...closing(situation),

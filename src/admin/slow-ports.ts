@@ -1,7 +1,6 @@
 /** Ports of the host that were slow lately, from the counters of the gateway. */
 import type { PortTimes } from '../stages/ports/port-times.ts';
 
-/** An operation of a port, and how long its answers took. */
 export interface SlowPort {
   readonly port: string;
   readonly operation: string;

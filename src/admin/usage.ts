@@ -85,10 +85,7 @@ export interface AdminUsageReports {
   callsCsv(filter: UsageRecordFilter, options?: CsvOptions): AsyncIterable<string>;
 }
 
-/**
- * The reports of an admin library. All of them together read the log at most once per turn of the
- * event loop.
- */
+/** All reports together read the log at most once per turn of the event loop. */
 export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
   const deps = { ...adminDeps, inOwnTurn: ownTurns() };
   return {
@@ -198,12 +195,10 @@ const callColumns = [
   'booked',
 ] as const satisfies readonly (keyof CallSummary)[];
 
-/** The first line of the CSV of single calls. */
 export function callHeading(): string {
   return csvLine(callColumns);
 }
 
-/** The line of a call in that CSV. */
 export function callLine(call: CallSummary): string {
   return csvLine(callColumns.map((name) => call[name]));
 }
@@ -236,10 +231,7 @@ function cannotReport(): Error {
   );
 }
 
-/**
- * Where the log and the quota store differ; see `reconcile`. A log in this process is summed up
- * page by page: its own query is one statement over the whole log, which blocks the event loop.
- */
+/** A log in this process is summed up by page: its own query would block the event loop. */
 async function books(
   deps: WalkDeps & { readonly quota: QuotaStore },
   usageCharges: UsageQueries['usageCharges'],

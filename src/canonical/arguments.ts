@@ -4,7 +4,6 @@ import { parseBounded } from '../bounded-json.ts';
 import { isJsonObject } from '../json.ts';
 import { jsonText } from './raw-json.ts';
 
-/** Tool-call arguments as the JSON text of an object. */
 export interface ArgumentsObject {
   readonly json: string;
   /** The text was not a JSON object and is now wrapped in one: `{"_raw": …}`. */
@@ -35,7 +34,6 @@ export function withoutPlaceholders(text: string): string {
   return text.replace(/^(?:\s*\{\s*\})+(?=\s*\{)/, '');
 }
 
-/** Takes the first object from arguments that arrive in pieces. */
 export interface FirstObject {
   /** Returns the beginning of the piece that belongs to the first object of the arguments. */
   take(piece: string): string;

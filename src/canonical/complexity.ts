@@ -14,7 +14,6 @@ const maxMessages = 10_000;
 const maxNestedBytes = 1_048_576;
 const maxNestedValues = 50_000;
 
-/** The error for a call that is too complex to translate. */
 export function tooComplex(limit: string, param?: string): GatewayError {
   return new GatewayError(
     'too_complex',
@@ -82,9 +81,7 @@ function* nestedTexts(turns: readonly Turn[]): Generator<NestedText> {
   }
 }
 
-/**
- * The number of values in a JSON text. It doesn't check that the text is valid; the parser does.
- */
+/** Doesn't check that the text is valid; the parser does. */
 function valuesIn(json: string): number {
   let values = 1;
   let isAfterOpening = false;

@@ -7,7 +7,6 @@ import { isJsonObject, type JsonObject, type JsonValue, member } from '../json.t
 import { jsonText } from './raw-json.ts';
 import type { ContentRequest, FunctionTool } from './request.ts';
 
-/** The parameters of such a function. */
 export const customParameters: JsonObject = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -15,7 +14,6 @@ export const customParameters: JsonObject = {
   additionalProperties: false,
 };
 
-/** The arguments of a call with that text. */
 export function customArguments(text: string): string {
   return jsonText({ input: text });
 }
@@ -66,13 +64,11 @@ function asFunction({ custom, ...tool }: FunctionTool): FunctionTool {
   };
 }
 
-/** A grammar, in the form of either of OpenAI's APIs. */
 interface Grammar {
   readonly syntax: string;
   readonly definition: string;
 }
 
-/** The grammar of a custom tool's format; undefined if it takes any text. */
 export function grammarOf(format: JsonObject | undefined): Grammar | undefined {
   if (member(format, 'type') !== 'grammar') return undefined;
   const grammar = member(format, 'grammar') ?? format;

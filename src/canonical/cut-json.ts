@@ -6,7 +6,6 @@ const words: readonly string[] = ['true', 'false', 'null'];
 const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** The beginning of a number. It need not be a valid number yet: `-`, `1.` and `1e+` are not. */
 const begunNumber = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*|(?:\.\d+)?[eE][+-]?\d*)?)?$/;
-/** The characters of numbers and literals. */
 const word = /[-+.\w]+/y;
 
 /** What may come next in a text; `first` is the beginning of a container, which may be its end. */
@@ -39,10 +38,7 @@ export function isCutJson(text: string): boolean {
   return position.expected !== 'nothing';
 }
 
-/**
- * Moves past one token; the last token of the text may be incomplete. Returns whether the token is
- * allowed at this position.
- */
+/** Moves past one token, which may be incomplete; returns whether it is allowed here. */
 function step(position: Position): boolean {
   const { text, expected, closers } = position;
   const token = text[position.at] ?? '';
@@ -101,9 +97,7 @@ function skip(position: Position, isValid: boolean, expected: Expected): boolean
   return isValid;
 }
 
-/**
- * Moves past a string. A string without its closing quote is the last token of a truncated text.
- */
+/** A string without its closing quote is the last token of a truncated text. */
 function string(position: Position, expected: Expected): boolean {
   const { text } = position;
   const end = stringEnd(text, position.at + 1);

@@ -23,11 +23,9 @@ export interface Envelope {
    * Clients may shorten what they show, but not this.
    */
   readonly text?: string | undefined;
-  /** The id of the signed call. */
   readonly callId?: string | undefined;
 }
 
-/** What the data of an envelope belongs to. */
 export type EnvelopeKind = 'thinking' | 'redacted' | 'call' | 'text';
 
 /** The mark of the current form: `gw2:` and a JSON object. */
@@ -55,7 +53,6 @@ export function writeEnvelope(
   return Buffer.from(mark + inside).toString(encoding);
 }
 
-/** Opens an envelope in either Base64; undefined for any other text. */
 export function openEnvelope(text: string): Envelope | undefined {
   if (!isEnvelope(text) || text.length > maxEnvelopeLength || !base64.test(text)) return undefined;
   const inside = Buffer.from(text, 'base64').toString('utf8');
@@ -135,7 +132,6 @@ export function seal({ provider, kind, data }: ProviderData): string {
   return writeEnvelope({ provider, kind: kindOf(kind), data }, 'base64');
 }
 
-/** The data of an envelope, or undefined if the text isn't one. */
 export function unseal(text: string): ProviderData | undefined {
   const envelope = openEnvelope(text);
   return envelope && providerDataOf(envelope);
@@ -147,7 +143,6 @@ export function sealReasoning({ text, providerData }: HiddenReasoning): string {
   return writeEnvelope({ provider, kind: kindOf(kind), data, text }, 'base64');
 }
 
-/** The reasoning of an envelope that holds its text; undefined for any other text. */
 export function unsealReasoning(text: string): HiddenReasoning | undefined {
   const envelope = openEnvelope(text);
   if (envelope?.text === undefined) return undefined;

@@ -7,7 +7,6 @@ import type { ContentRequest, OutputFormat, Part, Tool } from './request.ts';
  * Clients that trust a count below the truth shorten their conversation too late.
  */
 const tokensPerByte = 0.4;
-/** Overhead of one message: its role and separators. */
 const tokensPerTurn = 8;
 const tokensPerImage = 1_600;
 const tokensPerFile = 4_096;

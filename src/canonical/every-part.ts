@@ -9,10 +9,7 @@ export function everyPart({ system, turns }: ContentRequest): readonly Part[] {
   );
 }
 
-/**
- * The caller's names of all cache marks. Only Anthropic supports them, so that writers for other
- * providers report them as dropped.
- */
+/** Only Anthropic supports cache marks, so that other writers report them as dropped. */
 export function cacheMarksIn(request: ContentRequest): readonly string[] {
   const parts = everyPart(request).filter(({ cacheControl }) => cacheControl !== undefined);
   const functions = request.tools.filter(

@@ -1,16 +1,13 @@
 /** Renames functions whose names an upstream would reject, and restores the names in its reply. */
 import { createHash } from 'node:crypto';
 
-/** The function names that a provider accepts. */
 export interface NameRule {
-  /** Matches a complete valid name. */
   readonly pattern: RegExp;
   readonly maxLength: number;
 }
 
 /** The mapping between the caller's and the upstream's function names in one request. */
 export interface FunctionNames {
-  /** The name to send upstream. */
   upstream(name: string): string;
   /** The caller's name for an upstream name. An unknown name is returned unchanged. */
   caller(name: string): string;

@@ -1,6 +1,5 @@
 /** Finds media types: in data URLs, by file extension, and by the first bytes of the data. */
 
-/** The contents of a data URL. */
 export interface DataUrl {
   /** In lower case; undefined if neither the URL nor the first bytes of the data reveal it. */
   readonly mimeType: string | undefined;
@@ -8,7 +7,6 @@ export interface DataUrl {
   readonly data: string;
 }
 
-/** What is before the data of a data URL. */
 export interface DataUrlHead {
   /** In lower case; empty if the URL names none. */
   readonly mimeType: string;
@@ -20,7 +18,6 @@ export interface DataUrlHead {
 /** Any text may begin like a data URL, so only its beginning is searched for the comma. */
 const maxHeadChars = 2_048;
 
-/** Reads the head of a data URL. Returns undefined if the text doesn't begin like one. */
 export function dataUrlHead(text: string): DataUrlHead | undefined {
   const head = text.slice(0, maxHeadChars);
   if (!/^data:/i.test(head)) return undefined;
@@ -33,7 +30,6 @@ export function dataUrlHead(text: string): DataUrlHead | undefined {
   return { mimeType, isBase64: comma !== -1 && parameters.includes('base64'), dataAt: comma + 1 };
 }
 
-/** Parses a data URL. Returns undefined if the text isn't a data URL or its Base64 is malformed. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const head = dataUrlHead(url);
   if (head === undefined || head.dataAt === 0) return undefined;
@@ -49,12 +45,10 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   return { mimeType: namedType ?? sniffMimeType(data) ?? 'text/plain', data };
 }
 
-/** Builds a data URL, without a type if `mimeType` is undefined. */
 export function dataUrl(mimeType: string | undefined, data: string): string {
   return `data:${mimeType ?? ''};base64,${data}`;
 }
 
-/** The media type by the extension of a file name or of a URL's path. */
 export function mimeTypeOfName(nameOrUrl: string): string | undefined {
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*([^?#]*)/i.exec(nameOrUrl)?.[1] ?? nameOrUrl;
   const extension = /\.([a-z0-9]{1,5})$/i.exec(path.slice(-6))?.[1]?.toLowerCase();
@@ -123,7 +117,6 @@ const signatures: readonly (readonly [RegExp, string])[] = [
   [/^ID3|^\xff[\xf2\xf3\xfa\xfb]/, 'audio/mp3'],
 ];
 
-/** The media type by the first bytes of Base64 data; undefined if they match no known format. */
 export function sniffMimeType(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 24), 'base64').toString('latin1');
   return signatures.find(([beginning]) => beginning.test(head))?.[1];
@@ -131,9 +124,7 @@ export function sniffMimeType(data: string): string | undefined {
 
 const notBase64 = /[^A-Za-z0-9+/=]/;
 
-/**
- * Normalizes Base64: no white space, standard alphabet, with padding. Undefined if it is malformed.
- */
+/** No white space, standard alphabet, with padding; undefined if it is malformed. */
 function normalizedBase64(text: string): string | undefined {
   if (!notBase64.test(text)) return padded(text);
   const plain = text.includes('%') ? percentDecoded(text).toString('latin1') : text;

@@ -20,12 +20,10 @@ export type JsonNode =
   | readonly JsonNode[]
   | { readonly [name: string]: JsonNode };
 
-/** Marks a JSON text to be written verbatim. */
 export function rawJson(text: string): RawJson {
   return { [sourceText]: text };
 }
 
-/** A string as JSON text. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }
@@ -42,12 +40,10 @@ export function oneLine(json: string): string {
   );
 }
 
-/** A string as JSON text that is safe in an event. */
 export function quotedLine(text: string): string {
   return oneLine(quoted(text));
 }
 
-/** The JSON text of a node, without white space. */
 export function jsonText(node: JsonNode): string {
   if (node === undefined) return 'null';
   if (typeof node !== 'object' || node === null) return JSON.stringify(node);

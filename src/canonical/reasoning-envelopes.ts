@@ -44,7 +44,6 @@ export function callEnvelope(
   return signatureEnvelope(providerData, { kind: 'call', text, callId: id });
 }
 
-/** Writes the signature of a text; undefined if the text has none. */
 export function textEnvelope(providerData: ProviderData | undefined): string | undefined {
   return signatureEnvelope(providerData, { kind: 'text' });
 }

@@ -24,7 +24,6 @@ export type ContentEvent =
       readonly type: 'start';
       readonly id: string | undefined;
       readonly model: string | undefined;
-      /** The tier that served the call; undefined if the upstream does not say it here. */
       readonly serviceTier?: ServiceTier | undefined;
     }
   /** Visible text. An empty text only carries provider data. */
@@ -82,9 +81,7 @@ export type ContentEvent =
       readonly reason: FinishReason;
       /** The upstream's finish reason, if `reason` is less specific. */
       readonly native?: string | undefined;
-      /** The upstream's explanation of the finish. */
       readonly message?: string | undefined;
-      /** The stop sequence of the request that ended the text, if the upstream names it. */
       readonly stopSequence?: string | undefined;
     }
   | { readonly type: 'usage'; readonly usage: ReplyUsage }
@@ -104,19 +101,15 @@ export type ContentEvent =
 /** The tiers of a reply, as OpenAI names them. */
 export const serviceTiers = ['auto', 'default', 'flex', 'scale', 'priority'] as const;
 
-/** The tier that served a call. */
 export type ServiceTier = (typeof serviceTiers)[number];
 
-/** An event of one type. */
 export type EventOf<Type extends ContentEvent['type']> = Extract<
   ContentEvent,
   { readonly type: Type }
 >;
 
-/** An event of one choice. */
 export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
 
-/** A fragment of text of one kind. */
 export interface TextEvent<Kind extends string> {
   readonly type: Kind;
   readonly choice: number;
@@ -124,7 +117,6 @@ export interface TextEvent<Kind extends string> {
   readonly providerData?: ProviderData | undefined;
 }
 
-/** Whether this finish may have cut the last tool call. */
 export function mayCutCall(reason: FinishReason | undefined): boolean {
   return reason === 'length' || reason === 'content_filter';
 }
@@ -134,13 +126,11 @@ export function filterMessage(finish: EventOf<'finish'> | undefined): string | n
   return finish?.reason === 'content_filter' ? finish.message || null : null;
 }
 
-/** The refusal for a prompt that was blocked. */
 export function blockedMessage({ reason, message }: EventOf<'blocked'>): string {
   const sentence = `Prompt blocked: ${reason}`;
   return message === undefined || message === '' ? sentence : `${sentence}. ${message}`;
 }
 
-/** The beginning of a tool call. */
 export interface ToolCallBegin {
   readonly type: 'tool_begin';
   readonly choice: number;
@@ -164,16 +154,13 @@ export interface ToolCallBegin {
  */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
 
-/** The log probability of a token, and of the alternatives in its position. */
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: JsonNumber;
   readonly top: readonly { readonly token: string; readonly logprob: JsonNumber }[];
 }
 
-/**
- * A cited source. The offsets count UTF-16 units of the choice's visible text; `end` is exclusive.
- */
+/** The offsets count UTF-16 units of the choice's visible text; `end` is exclusive. */
 export interface Citation {
   readonly url: string;
   readonly title: string | undefined;
@@ -199,7 +186,6 @@ export interface ReplyUsage {
   readonly imageInputTokens?: number | undefined;
   readonly imageOutputTokens?: number | undefined;
   readonly videoInputTokens?: number | undefined;
-  /** The numbers of cached audio, image and video tokens, if the upstream states them. */
   readonly cachedMedia?: { readonly audio: number; readonly image: number; readonly video: number };
   readonly largestPassInputTokens?: number | undefined;
   readonly passes?: readonly PassUsage[] | undefined;
@@ -242,7 +228,6 @@ export function splitUsage(usage: ReplyUsage, counted: number): Usage {
   };
 }
 
-/** Adds output that the gateway counted. */
 export function withCountedOutput(usage: Usage, tokens: number): Usage {
   if (tokens === 0) return usage;
   const { input, output, splitOutput } = usage.unreported ?? allReported;
@@ -265,7 +250,6 @@ export function usageOfWholeReply(usage: ReplyUsage, counted: () => number): Usa
   return withCountedOutput(charged, counted());
 }
 
-/** The usage in the form that charging uses. */
 export function chargeableUsage(usage: ReplyUsage): Usage {
   const { cacheWriteTokens: written, cacheWrite1hTokens: forAnHour, cachedMedia } = usage;
   const uncached = cachedMedia === undefined ? usage : withoutCached(usage, cachedMedia);
@@ -291,7 +275,6 @@ export function chargeableUsage(usage: ReplyUsage): Usage {
 
 type MediaInput = Pick<Usage, 'audioInputTokens' | 'imageInputTokens' | 'videoInputTokens'>;
 
-/** The media tokens of the input that were not read from a cache. */
 function withoutCached(
   { audioInputTokens, imageInputTokens, videoInputTokens }: MediaInput,
   cached: NonNullable<ReplyUsage['cachedMedia']>,

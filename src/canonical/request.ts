@@ -7,7 +7,6 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { ReasoningEffort } from '../ports/catalog.ts';
 import type { ProviderData } from './provider-data.ts';
 
-/** A content request, independent of the caller's dialect. */
 export interface ContentRequest {
   /** The system and developer messages at the beginning, one part for each, in order. */
   readonly system: readonly TextPart[];
@@ -39,11 +38,8 @@ export interface ContentRequest {
   readonly serviceTier: string | undefined;
   /** How long the answer should be: `low`, `medium` or `high`. */
   readonly verbosity?: string | undefined;
-  /**
-   * A key shared by calls with a common beginning, so that they hit the same cache. Only a hint.
-   */
+  /** Shared by calls with a common beginning, so that they hit the same cache. Only a hint. */
   readonly promptCacheKey?: string | undefined;
-  /** Whether the reply is to be streamed. */
   readonly streamed: boolean;
   /**
    * Members that only one provider understands. They are sent unchanged to that provider; elsewhere
@@ -56,19 +52,16 @@ export interface ContentRequest {
   readonly dropped: readonly string[];
 }
 
-/** Whether the caller wants another verbosity than the usual `medium`. */
 export function changesVerbosity({ verbosity }: Pick<ContentRequest, 'verbosity'>): boolean {
   return verbosity !== undefined && verbosity !== 'medium';
 }
 
-/** Whether the caller asks for a service tier that is not the usual one. */
 export function asksForTier({ serviceTier }: Pick<ContentRequest, 'serviceTier'>): boolean {
   return serviceTier !== undefined && !usualTiers.has(serviceTier);
 }
 
 const usualTiers: ReadonlySet<string> = new Set(['auto', 'default', 'standard', 'standard_only']);
 
-/** The fields of a request that a dialect may not support. */
 export type RequestField =
   | 'toolChoice'
   | 'parallelToolCalls'
@@ -91,7 +84,6 @@ export type RequestField =
   | 'tools'
   | 'system';
 
-/** A member of the request that only one provider understands. */
 export interface ProviderMember {
   /** The dialect of that provider: `gemini` for `safetySettings`. */
   readonly provider: string;
@@ -107,7 +99,6 @@ export interface ProviderMember {
   readonly vital: boolean;
 }
 
-/** A kind of output. */
 export type Modality = 'text' | 'image' | 'audio';
 
 /** One message. Tool results are in user turns, whatever role the caller gave them. */
@@ -117,7 +108,6 @@ export interface Turn {
   readonly parts: readonly Part[];
 }
 
-/** A piece of a message. */
 export type Part =
   | TextPart
   | ReasoningPart
@@ -129,7 +119,6 @@ export type Part =
 interface PartBase {
   /** The path of the part in the caller's request: `messages[2].content[1]`. */
   readonly at: string;
-  /** Data that its provider needs back together with this part. */
   readonly providerData?: ProviderData | undefined;
   /**
    * The caller's name for the provider data, if it is a separate member: writers for other
@@ -142,7 +131,6 @@ interface PartBase {
   readonly cacheControlAt?: string | undefined;
 }
 
-/** Visible text. */
 export interface TextPart extends PartBase {
   readonly kind: 'text';
   readonly text: string;
@@ -159,7 +147,6 @@ export interface ReasoningPart extends PartBase {
   readonly displayOnly?: boolean | undefined;
 }
 
-/** An image, audio, a video or a document. */
 export interface MediaPart extends PartBase {
   readonly kind: 'media';
   /** In lower case; undefined if the caller didn't state it and the bytes don't reveal it. */
@@ -176,13 +163,11 @@ export interface MediaPart extends PartBase {
   readonly isGenerated?: boolean | undefined;
   /** OpenAI's image detail: `low`, `high` or `auto`. */
   readonly detail?: string | undefined;
-  /** The caller's name for `detail`. */
   readonly detailAt?: string | undefined;
   /** The text of a plain-text document, for upstreams that don't accept such files. */
   readonly text?: string | undefined;
 }
 
-/** A tool call by the model. */
 export interface ToolCallPart extends PartBase {
   readonly kind: 'tool_call';
   /** Never empty; derived from the call's position if the caller's protocol has no ids. */
@@ -192,7 +177,6 @@ export interface ToolCallPart extends PartBase {
   readonly arguments: string;
 }
 
-/** The result of a tool call. */
 export interface ToolResultPart extends PartBase {
   readonly kind: 'tool_result';
   /** The id of the call; the id that the caller sent if there is no such call. */
@@ -209,15 +193,12 @@ export interface ToolResultPart extends PartBase {
  */
 export interface ProviderPart extends PartBase {
   readonly kind: 'provider_specific';
-  /** The dialect of the provider. */
   readonly provider: string;
   readonly value: JsonObject;
 }
 
-/** A tool that the model may use. */
 export type Tool = FunctionTool | BuiltInTool;
 
-/** A function that the caller implements. */
 export interface FunctionTool {
   readonly kind: 'function';
   readonly name: string;
@@ -236,14 +217,12 @@ export interface FunctionTool {
   readonly custom?: CustomTool | undefined;
 }
 
-/** The text format that a custom tool declares. */
 export interface CustomTool {
   /**
    * OpenAI's `format`: free text or a grammar; undefined if the tool has none. A grammar may have
    * the form of Responses (`{type, syntax, definition}`) or that of chat.
    */
   readonly format: JsonObject | undefined;
-  /** The caller's name for it. */
   readonly formatAt: string;
 }
 
@@ -264,14 +243,12 @@ export interface BuiltInTool {
   readonly typeAt?: string | undefined;
 }
 
-/** Which tools the model may or must call. */
 export interface ToolChoice {
   readonly mode: 'auto' | 'none' | 'required';
   /** The allowed functions; empty allows all. */
   readonly names: readonly string[];
 }
 
-/** The required format of the output text. */
 export type OutputFormat =
   | { readonly type: 'json' }
   | {
@@ -285,12 +262,10 @@ export type OutputFormat =
   /** Gemini's `text/x.enum`: the output is one of these values, without quotes. */
   | { readonly type: 'enum'; readonly values: readonly string[] };
 
-/** How much the model should reason. */
 export interface Reasoning {
   readonly effort: ReasoningEffort | undefined;
   /** Gemini's token budget: −1 is dynamic, 0 is off. */
   readonly budgetTokens: number | undefined;
-  /** Whether the caller wants to see the reasoning. */
   readonly includeThoughts: boolean | undefined;
   /**
    * The caller's name for the budget, if an effort is set too. A model takes one of them, and the

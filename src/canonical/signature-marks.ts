@@ -10,13 +10,11 @@ import type { MediaPart, Part, TextPart, ToolCallPart } from './request.ts';
 export interface SignatureMark {
   readonly kind: 'signature_mark';
   readonly signs: 'call' | 'text';
-  /** The id of the signed call, if it is known. */
   readonly callId: string | undefined;
   readonly providerData: ProviderData;
   readonly at: string;
 }
 
-/** A part of an assistant turn, or a signature that isn't attached to its part yet. */
 export type TurnEntry = Part | SignatureMark;
 
 /** The parts of a turn, with each signature at its part, and the signatures of missing calls. */

@@ -4,7 +4,6 @@
  */
 import type { Part, TextPart, ToolCallPart, ToolResultPart, Turn } from './request.ts';
 
-/** Turns in which every tool call has its result. */
 export interface PairedTurns {
   readonly turns: readonly Turn[];
   /**
@@ -58,7 +57,6 @@ export function joinedTurns(turns: readonly Turn[]): readonly Turn[] {
   });
 }
 
-/** The text of a result: its text parts, joined without a separator. */
 export function resultText(content: ToolResultPart['content']): string {
   return content.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
@@ -66,9 +64,7 @@ export function resultText(content: ToolResultPart['content']): string {
 type ResultsById = Map<string, ToolResultPart[]>;
 
 interface MatchedResults {
-  /** For each turn, the results of its calls by call id. */
   readonly byTurn: readonly ResultsById[];
-  /** All results that match a call. */
   readonly matched: ReadonlySet<Part>;
 }
 
@@ -122,7 +118,6 @@ function missingResult({ id, name, at }: ToolCallPart): ToolResultPart {
   return { kind: 'tool_result', callId: id, name, content, isError: true, at };
 }
 
-/** The turn without the results that were moved to their calls; no turn if nothing remains. */
 function withoutMatched(turn: Turn, matched: ReadonlySet<Part>): readonly Turn[] {
   if (!turn.parts.some(isResult)) return [turn];
   const parts = turn.parts
@@ -131,7 +126,6 @@ function withoutMatched(turn: Turn, matched: ReadonlySet<Part>): readonly Turn[]
   return parts.length === 0 ? [] : [{ role: turn.role, parts }];
 }
 
-/** Turns a result without a call into text, followed by its media. */
 function asText({ name, content, at }: ToolResultPart): readonly Part[] {
   const text = `[tool result ${name ?? 'unknown'}]: ${resultText(content)}`;
   const textOnly: TextPart = { kind: 'text', text, at };

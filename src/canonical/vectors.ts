@@ -17,15 +17,12 @@ export type Vector = Float32Array | NumberText;
  * passed on, and its text would be twice as large.
  */
 export interface NumberText {
-  /** How many numbers it has. */
   readonly length: number;
   readonly characters: number;
   readonly packed: Uint8Array;
 }
 
-/** How the vectors of an upstream are converted. */
 export interface VectorForm {
-  /** Numbers that arrive as text are kept as text. */
   readonly keepsText: boolean;
   /** Vectors are scaled to unit length, so their numbers are computed and not kept as text. */
   readonly scalesToUnitLength: boolean;
@@ -86,12 +83,10 @@ function ofUnitLength(numbers: ArrayLike<number>): Float32Array {
   return floats;
 }
 
-/** The memory that a vector takes, in bytes. */
 export function vectorBytes(vector: Vector): number {
   return isFloats(vector) ? vector.byteLength : vector.packed.byteLength;
 }
 
-/** The Base64 of a vector's floats. */
 export function base64Of(vector: Vector): string {
   const floats = isFloats(vector) ? vector : floatsIn(vector);
   const bytes = Buffer.allocUnsafe(floats.length * floatBytes);
@@ -104,7 +99,6 @@ export function base64Of(vector: Vector): string {
 /** Nine digits are the fewest from which every 32-bit float can be read back. */
 const floatDigits = 9;
 
-/** A vector as the JSON text of a list. Computed numbers have nine significant digits. */
 export function numberList(vector: Vector): string {
   if (!isFloats(vector)) return `[${unpacked(vector)}]`;
   const texts: string[] = [];

@@ -16,7 +16,6 @@ import { costSchema } from '../prices/schema.ts';
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */
 export type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
-/** An id or a name. */
 export const name = text('must be text of at least one character, without control characters');
 // Not `optional`: an explicit undefined would override the gateway's default.
 const ownWait = wait.exactOptional();
@@ -168,7 +167,6 @@ const flags = {
 /** Strict, so that a misspelt flag is reported. */
 const capabilitiesSchema = z.strictObject(flags, 'must be an object').optional();
 
-/** Strict, so that a misspelt member is reported. */
 export const channelSchema: z.ZodType = z.strictObject(
   {
     id: channelId,
@@ -222,7 +220,6 @@ const channelRemedies: ReadonlyMap<unknown, string> = new Map([
   ['weight', 'Leave it out for 1'],
 ]);
 
-/** What to do about the member of a channel at a path. */
 export function channelRemedyOf(path: Path, value: unknown): string | undefined {
   const [first] = path;
   if (first === 'timeouts') return ownTimeouts;
@@ -230,7 +227,6 @@ export function channelRemedyOf(path: Path, value: unknown): string | undefined 
   return first === 'credential' ? credentialRemedy(value) : channelRemedies.get(first);
 }
 
-/** What leaving out timeouts means. */
 export const ownTimeouts = "Leave it out for the gateway's own";
 
 /** Which variable it is can't be seen. */
@@ -240,7 +236,6 @@ function credentialRemedy(credential: unknown): string | undefined {
     : undefined;
 }
 
-/** What is wrong with a base URL; undefined if nothing is. */
 function baseUrlProblem(url: string): string | undefined {
   const { protocol: scheme = '', username, password } = URL.canParse(url) ? new URL(url) : {};
   if (!/^https?:$/.test(scheme)) {

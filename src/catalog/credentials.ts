@@ -5,7 +5,6 @@ import { type JsonValue, member } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import { within } from '../ports/within.ts';
 
-/** Where secrets may come from. */
 export interface CredentialSources {
   readonly credentials: ((name: string) => MaybePromise<string>) | undefined;
   readonly allowSecretsInFile: boolean;

@@ -89,7 +89,6 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   };
 }
 
-/** The content of a valid file. */
 interface Models {
   readonly catalog: StaticCatalog;
   readonly count: number;

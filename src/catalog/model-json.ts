@@ -62,12 +62,10 @@ export async function readModels(
   return { models, problems: [...problems, ...others] };
 }
 
-/** How members are converted. */
 interface Reader {
   readonly readCredential: ReadCredential;
   /** Records the error of a member, which is then left out. */
   refused(path: Path, error: unknown): void;
-  /** A path as errors show it. */
   textOf(path: Path): string;
 }
 

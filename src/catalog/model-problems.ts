@@ -10,7 +10,6 @@ import { isServed } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/table.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
 
-/** Where the models are written. */
 export interface ModelsPlace {
   /** The name of the list, with which the paths in sentences begin. Default: `models`. */
   readonly root?: string;
@@ -93,16 +92,12 @@ function checkEmbeddings({ model, isRight, report }: Reading): void {
   if (problem !== undefined) report([problem.member], problem.problem);
 }
 
-/** A member that is wrong, and what to do about it. */
 interface EmbeddingProblem {
   readonly member: 'price' | 'fallbacks' | 'channels';
   readonly problem: string;
 }
 
-/**
- * What is wrong with a model that offers embeddings; undefined for all other models. Vectors of two
- * models can't be compared, and nothing in a reply shows which one made them.
- */
+/** Vectors of two models can't be compared, and no reply shows which one made them. */
 export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
   const { id, price, channels, fallbacks = [], sameVectors = false } = model;
   if (!protocolsOf(model).includes('embeddings')) return undefined;

@@ -142,7 +142,6 @@ const mediaRemedies: ReadonlyMap<unknown, string> = new Map([
   ['reference', 'Leave it out for contextTokens'],
 ]);
 
-/** What to do about the member of a model at a path. */
 export function modelRemedyOf(model: unknown, path: Path): string | undefined {
   const [first, index, ...below] = path;
   if (first === 'price') return priceRemedy(path);

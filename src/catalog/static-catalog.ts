@@ -67,7 +67,6 @@ function withSharedShape(model: Model): Model {
   return isPlain ? Object.assign({}, model) : model;
 }
 
-/** The lists that contain a model; a group or a protocol named twice counts once. */
 function listsOf(model: Model): ReadonlySet<string> {
   const protocols = protocolsOf(model);
   return new Set(model.groups.flatMap((group) => protocols.map((name) => listName(group, name))));

@@ -18,7 +18,6 @@ import type { Log } from './log.ts';
 import type { OpenGateway } from './open-gateway.ts';
 import { reasonOf } from './reasons.ts';
 
-/** The port of the console. */
 export interface AdminPort {
   readonly port: Port;
   /**
@@ -32,7 +31,6 @@ export interface AdminPort {
   close(): void;
 }
 
-/** What the console needs. */
 export interface AdminPortDeps {
   readonly opened: OpenGateway;
   readonly config: ServeConfig;
@@ -42,11 +40,7 @@ export interface AdminPortDeps {
   readonly around: Surroundings;
 }
 
-/**
- * The server of the console.
- *
- * @throws CommandError if the file of the audit trail can't be written
- */
+/** @throws CommandError if the file of the audit trail can't be written */
 export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
   const { around, log, path } = deps;
   const { port, host, hosts, token } = chosen;
@@ -120,11 +114,9 @@ function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAcces
   return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
 }
 
-/** Where links go. */
 interface SignInLink {
   /** @throws CommandError if the file can't be written */
   write(link: string): void;
-  /** Removes the file, if it was written. */
   remove(): void;
 }
 

@@ -61,9 +61,7 @@ async function answerOf(
 /** Where the console is; its interface is at `/console/api`. */
 export const consolePath = '/console';
 
-/**
- * The origin of the console as seen from this machine. For port 0, pass the port that was chosen.
- */
+/** As seen from this machine. For port 0, pass the port that was chosen. */
 export function originOf({ host, port }: Pick<AdminConfig, 'host' | 'port'>): string {
   const reached = /^(?:0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

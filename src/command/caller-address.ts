@@ -9,7 +9,6 @@ import type { FailedKeyLimitConfig } from './config/config.ts';
 
 const header = 'x-tollgate-caller-address';
 
-/** The option of the gateway that reads the header. */
 export function failedKeyLimit({
   perMinute,
 }: Pick<FailedKeyLimitConfig, 'perMinute'>): FailedKeyLimit {
@@ -22,7 +21,6 @@ export function failedKeyLimit({
   };
 }
 
-/** Sets the header. */
 export function setCallerAddress(
   request: IncomingMessage,
   { proxies }: Pick<FailedKeyLimitConfig, 'proxies'> = { proxies: 0 },

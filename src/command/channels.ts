@@ -19,7 +19,6 @@ import { printJson, table } from './output.ts';
 import { amountOf } from './values.ts';
 import { withStores } from './with-stores.ts';
 
-/** The command. */
 export const channels: Command = {
   name: 'channels',
   summary: 'list models and their channels',
@@ -53,7 +52,6 @@ configured it asks the process that runs on admin.port for their health; if it c
     }),
 };
 
-/** The health of a channel for a model, in the running process. */
 interface Health {
   readonly state: string;
   readonly reason?: string;
@@ -63,9 +61,7 @@ interface Health {
 
 type HealthOf = (modelId: string, channelId: string) => Health | undefined;
 
-/**
- * Reads the reply of the admin interface leniently, because the process may run another version.
- */
+/** Lenient, because the process may run another version. */
 function healthIn(reply: JsonValue | undefined): HealthOf {
   const found = new Map<string, Health>();
   for (const model of items(member(reply, 'data'))) {
@@ -128,7 +124,6 @@ function stateOf(health: Health | undefined): string {
 /** A command whose name is that of an admin route: `calls resolve` is `/calls/{id}/resolve`. */
 interface ProcessChange extends Omit<Command, 'run' | 'positionals'> {
   readonly positionals: string;
-  /** The body of the request. */
   readonly body: (given: Given) => JsonValue;
   /** What the process has done: `disabled`. */
   readonly done: string;
@@ -220,7 +215,6 @@ const resolve = processChange({
   done: 'resolved',
 });
 
-/** The commands that change the running process, in the order of the help. */
 export const processChanges: readonly Command[] = [
   switching('disable'),
   switching('enable'),

@@ -78,7 +78,6 @@ function listed(
   return [{ state: 'warning', subject, detail }];
 }
 
-/** The ids in a list of models of any provider. */
 function idsIn(text: string): ReadonlySet<string> {
   const reply = parseJson(text);
   const list = items(member(reply, 'data') ?? member(reply, 'models'));

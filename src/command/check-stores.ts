@@ -23,7 +23,6 @@ const deadline: CallOptions = { timeoutMs: 5_000 };
 /** How much clocks may differ. Periods and the expiry of keys go by the clock of the process. */
 const maxSkewMs = 1_000;
 
-/** The findings about every database of the configuration. */
 export async function checkStores(
   { stores = {} }: ServeConfig,
   { databases, failures }: TriedDatabases,

@@ -17,7 +17,6 @@ import { allModels } from './models.ts';
 import { printJson, progress } from './output.ts';
 import { reasonOf } from './reasons.ts';
 
-/** The command. */
 export const check: Command = {
   name: 'check',
   summary: 'try the configuration, the stores and the channels',
@@ -80,11 +79,9 @@ function weakPepper({ keys }: ReadConfig['config']): readonly Finding[] {
   return [{ state: 'warning', subject: 'keys.pepper', detail }];
 }
 
-/** What is checked, and what receives the findings. */
 interface Checked {
   readonly read: ReadConfig;
   readonly tried: TriedDatabases;
-  /** The path of the configuration file. */
   readonly path: string;
   readonly add: (found: readonly Finding[]) => void;
 }
@@ -103,7 +100,6 @@ async function checkCatalog(given: Given, { read, tried, path, add }: Checked): 
   add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
 }
 
-/** The models, and the findings about a catalog outside the configuration file. */
 interface FoundModels {
   readonly models: readonly Model[] | undefined;
   readonly found: readonly Finding[];

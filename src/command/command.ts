@@ -6,18 +6,15 @@ import type { Environment } from './config/environment.ts';
 
 /** The process around a command, replaceable in tests. */
 export interface Surroundings {
-  /** Writes to standard output. */
   readonly out: (text: string) => void;
   /** Whether the reader of standard output is gone, as after `| head`. */
   readonly isOutClosed: () => boolean;
   /** Waits until the output is written; returns the code of the failure if it was not. */
   readonly outFailure: () => Promise<string | undefined>;
-  /** Writes to standard error. */
   readonly err: (text: string) => void;
   /** Whether standard error is a terminal, which shows progress. */
   readonly isTerminal: boolean;
   readonly env: Environment;
-  /** The current folder. */
   readonly cwd: string;
   readonly clock: Clock;
   /** Who runs the command, for the audit trail. */
@@ -43,35 +40,28 @@ export function endSignal({ onSignal }: Surroundings): Promise<string> {
   });
 }
 
-/** An option of a command: `--name value`, or `--name` for a flag. */
 export interface Option {
   /** The placeholder of the value in the help: `FILE`; a flag has none. */
   readonly value?: string;
   readonly text: string;
 }
 
-/** The options and arguments that were given. */
 export interface Given {
   readonly around: Surroundings;
   /** Prints one JSON document on standard output in place of text. */
   readonly json: boolean;
   readonly positionals: readonly string[];
-  /** The value of an option; undefined if it was not given. */
   text(name: string): string | undefined;
-  /** Whether a flag was given. */
   has(name: string): boolean;
 }
 
-/** A command. */
 export interface Command {
   /** `serve`, or two words: `keys issue`. */
   readonly name: string;
-  /** One line, for the list of commands. */
   readonly summary: string;
   /** The placeholders of its arguments in the help: `KEY_ID AMOUNT`. */
   readonly positionals?: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** The explanation in its help. */
   readonly about: string;
   readonly examples: readonly string[];
   /** It keeps running when its output can't be written, because it serves callers. */
@@ -85,10 +75,8 @@ export interface Command {
 /** What the exit codes mean: docs/command.md. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unreachable: 3 } as const;
 
-/** An exit code. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends a command with a message and an exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
@@ -99,12 +87,10 @@ export class CommandError extends Error {
   }
 }
 
-/** Ends a command because of how it was called. */
 export function usageError(message: string): CommandError {
   return new CommandError(exitCodes.usage, message);
 }
 
-/** The option that names the configuration file. */
 export const configOption: Option = {
   value: 'FILE',
   text: 'the configuration file; default: tollgate.json in the current folder',

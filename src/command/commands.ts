@@ -86,7 +86,6 @@ async function runDemo({ around, text }: Given): Promise<number> {
   return exitCodes.done;
 }
 
-/** The console on its own paths, and the gateway on all others. */
 function both(showConsole: AdminHandler, handleCalls: RequestListener): RequestListener {
   return (request, response) => {
     void showConsole(request, response, () => handleCalls(request, response));
@@ -120,7 +119,6 @@ contains it as dist/tollgate-config.schema.json; "$schema" in the file can point
   },
 };
 
-/** The commands of `npx tollgate`. */
 export const commands: readonly Command[] = [
   ...[demo, serve, check, migrate],
   ...keyCommands,

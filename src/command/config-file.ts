@@ -4,20 +4,14 @@ import { disk, type FileWatch, fileWatch } from '../files/file-watch.ts';
 import type { Given } from './command.ts';
 import { type ReadConfig, readConfig } from './config/read.ts';
 
-/** A configuration file. */
 export interface ConfigFile {
   readonly path: string;
   /** The name without its folders, which must not reach a log or a message. */
   readonly name: string;
-  /**
-   * Reads it now.
-   *
-   * @throws ConfigurationError that names the file, the member and the remedy
-   */
+  /** @throws ConfigurationError that names the file, the member and the remedy */
   open(): Promise<FileWatch<ReadConfig>>;
 }
 
-/** The file that the option `config` names. */
 export function configFile({ around, text }: Pick<Given, 'around' | 'text'>): ConfigFile {
   const path = resolve(around.cwd, text('config') ?? 'tollgate.json');
   const name = basename(path);

@@ -13,29 +13,23 @@ import { CommandError, exitCodes } from './command.ts';
 import type { PostgresConfig, RedisConfig, SqliteConfig, StoresConfig } from './config/config.ts';
 import { construct, exported, hasMethods, loadPackage, property } from './packages.ts';
 
-/** An open PostgreSQL pool, and the schema of its tables. */
 export interface OpenPostgres {
   readonly client: PostgresClient;
   readonly schema: string;
 }
 
-/** A connected Redis client, and the prefix of its keys. */
 export interface OpenRedis {
   readonly client: RedisClient & RedisBytesClient;
   readonly prefix: string;
-  /** Sends any command. */
   readonly send: (...words: readonly string[]) => Promise<unknown>;
 }
 
-/** The name of a database in `stores`. */
 export type DatabaseName = 'sqlite' | 'postgres' | 'redis';
 
-/** The open databases. */
 export interface Databases {
   readonly sqlite: SqliteHandle | undefined;
   readonly postgres: OpenPostgres | undefined;
   readonly redis: OpenRedis | undefined;
-  /** Closes all of them. */
   close(): Promise<void>;
 }
 
@@ -43,7 +37,6 @@ const connectMs = 5_000;
 /** How long PostgreSQL may take to answer running queries when the process ends. */
 const closeMs = 2_000;
 
-/** The databases that could be opened, and why others could not. */
 export interface TriedDatabases {
   readonly databases: Databases;
   readonly failures: ReadonlyMap<DatabaseName, unknown>;

@@ -1,6 +1,5 @@
 /** The result of one check of `tollgate check`. */
 
-/** What one check found. */
 export interface Finding {
   /**
    * `ok`, `warning`: it works, but something should be changed; `failed`: calls would fail;

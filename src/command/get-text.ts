@@ -3,11 +3,9 @@ import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { UpstreamBody, UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
 
-/** How long a server may take. */
 const answerMs = 15_000;
 const maxBytes = 8 * 1024 * 1024;
 
-/** The reply of a server. */
 export interface TextReply {
   readonly status: number;
   readonly text: string;
@@ -36,13 +34,11 @@ export async function textOfReply(
   }
 }
 
-/** The reason in an error of {@link textOfReply}. */
 export function failureReason(error: unknown): string {
   const reason: unknown = Reflect.get(Object(error), 'reason');
   return typeof reason === 'string' ? reason : 'failed';
 }
 
-/** The text of a body, up to a limit. */
 export function textOf(body: UpstreamBody): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];

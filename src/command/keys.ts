@@ -16,7 +16,6 @@ import { amountOf, dateOf } from './values.ts';
 import { type AdminNeeds, actorOf, actorOption, withAdmin } from './with-admin.ts';
 import { type OpenStores, refuseMemory } from './with-stores.ts';
 
-/** What a command about keys works with. */
 interface Opened extends OpenStores {
   readonly keys: AdminKeys;
   readonly actor: string;
@@ -45,7 +44,6 @@ function keyCommand({
   return { ...command, run };
 }
 
-/** The options of each command that changes a key. */
 const changeOptions: Command['options'] = { actor: actorOption, config: configOption };
 
 const subjectOptions: Command['options'] = {
@@ -56,7 +54,6 @@ const subjectOptions: Command['options'] = {
   ...changeOptions,
 };
 
-/** For the help of the commands that change a key. */
 const cacheNote = 'Running gateways cache a key from PostgreSQL for keys.cacheMs, 30 s by default.';
 
 const issue = keyCommand({
@@ -267,7 +264,6 @@ ${cacheNote}`,
   },
 });
 
-/** The commands about keys, in the order of the help. */
 export const keyCommands: readonly Command[] = [
   ...[issue, rotate, list],
   ...[switching('disable'), switching('enable'), limit, topUp, remove],
@@ -324,12 +320,10 @@ function changedBalance({ balances }: KeySummary, subject: string | undefined) {
 /** A key as the command shows it: balances in the memory of another process are left out. */
 type ShownKey = Omit<KeySummary, 'lastUsedMs'>;
 
-/** The part of a key that is known to this process. */
 function shownKey({ lastUsedMs: _, ...key }: KeySummary, { stores }: OpenStores): ShownKey {
   return stores.choice.quota === 'memory' ? { ...key, balances: undefined } : key;
 }
 
-/** Keys with the balance of their main subject, a line each. */
 function keyTable(keys: readonly ShownKey[], nowMs: number): string {
   return table(
     ['KEY', 'GROUP', 'STATE', 'PERIOD', ' LIMIT', ' USED', ' HELD', ' LEFT'],
@@ -353,7 +347,6 @@ function stateOf({ disabled, expiresAtMs, isGroupServed }: ShownKey, nowMs: numb
   return `until ${new Date(expiresAtMs).toISOString().slice(0, 10)}`;
 }
 
-/** Prints what was changed as JSON, or a sentence about it. */
 function print({ around, json }: Given, changed: object, sentence: string): void {
   if (json) printJson(around, changed);
   else around.out(`${sentence}\n`);

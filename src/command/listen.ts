@@ -4,7 +4,6 @@ import type { Server } from 'node:http';
 import { thrownCode } from '../thrown.ts';
 import { CommandError, exitCodes } from './command.ts';
 
-/** A server and where it is to listen. */
 export interface Port {
   /** The member of the configuration that it comes from: `listen`. */
   readonly member: string;
@@ -50,7 +49,6 @@ export function addressOf(server: Server): { readonly address?: string; readonly
   return { address: bound.address, port: bound.port };
 }
 
-/** Stops listening, and closes all connections. */
 export function stop(server: Server): void {
   server.close();
   server.closeAllConnections();

@@ -8,7 +8,6 @@ import { withCommand } from './reasons.ts';
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
 
-/** A log whose level can change. */
 export interface Log {
   setLevel(level: LogLevel): void;
   /** Writes a line about the process itself, unless the level of the line is too low. */
@@ -17,7 +16,6 @@ export interface Log {
   last(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
   /** Writes a line whatever the level of the log is: for changes by operators. */
   always(level: Exclude<LogLevel, 'silent'>, event: string, members: object): void;
-  /** Writes the line of an event of the gateway. */
   readonly event: EventListener;
 }
 

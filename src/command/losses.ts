@@ -11,7 +11,6 @@ import { failedPort } from '../thrown.ts';
 import type { Log } from './log.ts';
 import { withCommand } from './reasons.ts';
 
-/** The listeners of a usage log that writes in the background. */
 export interface UsageLogListener {
   /** A write failed; its records are kept and written later. */
   onError(error: unknown): void;
@@ -19,7 +18,6 @@ export interface UsageLogListener {
   onLost(record: UsageRecord, error: unknown): void;
 }
 
-/** What was lost so far. */
 export interface Losses {
   /** Receives the events of the gateway, which has subscribers of its own. */
   readonly onEvent: EventListener;

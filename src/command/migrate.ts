@@ -8,7 +8,6 @@ import { configFile } from './config-file.ts';
 import { type Databases, openDatabases } from './databases.ts';
 import { printJson, progress } from './output.ts';
 
-/** The command. */
 export const migrate: Command = {
   name: 'migrate',
   summary: 'create or update the tables',
@@ -38,7 +37,6 @@ async function run(given: Given): Promise<number> {
   return exitCodes.done;
 }
 
-/** A database, and the version that its tables have now. */
 interface Updated {
   readonly database: 'sqlite' | 'postgres';
   readonly version: number;

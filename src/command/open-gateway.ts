@@ -19,7 +19,6 @@ import type { Losses } from './losses.ts';
 import { prepareTables } from './migrate.ts';
 import { makeStores, type Stores } from './stores.ts';
 
-/** A running gateway and what it uses. */
 export interface OpenGateway {
   readonly gateway: Gateway;
   readonly stores: Stores;
@@ -28,7 +27,6 @@ export interface OpenGateway {
   close(): Promise<void>;
 }
 
-/** What opening a gateway needs. */
 export interface OpenOptions {
   /** The path of the configuration file; relative paths are resolved against its folder. */
   readonly path: string;
@@ -71,7 +69,6 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
   }
 }
 
-/** The options that the configuration states, without those that are undefined. */
 export function gatewayOptions(
   {
     gateway: { responses, chargePolicy: rules, failedKeyLimit: failed, recordRefusals, ...options },
@@ -94,7 +91,6 @@ export function gatewayOptions(
   };
 }
 
-/** The default policy with the rules of the configuration. */
 function policyWith(rules: NonNullable<ServeConfig['gateway']['chargePolicy']>): ChargePolicy {
   const of = (ending: CallEnding): ChargePolicy[CallEnding] => ({
     ...chargePolicy[ending],
@@ -113,9 +109,7 @@ function policyWith(rules: NonNullable<ServeConfig['gateway']['chargePolicy']>):
   };
 }
 
-/** The catalog of a gateway, from the configuration, a file or a database. */
 export interface OpenCatalog {
-  /** The catalog for `createGateway`. */
   readonly current: () => AdminCatalog;
   /** The catalog for the admin library, which always reads the current one. */
   readonly forAdmin: AdminCatalog;

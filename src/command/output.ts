@@ -1,7 +1,6 @@
 /** Prints results: a table for people, one JSON document for programs. */
 import type { Given, Surroundings } from './command.ts';
 
-/** Prints a JSON document; amounts in it become strings of nanos. */
 export function printJson({ out }: Surroundings, value: unknown): void {
   out(`${jsonText(value)}\n`);
 }
@@ -37,10 +36,8 @@ export function table(
   return `${[heading.map((title) => title.trim()), ...rows].map(line).join('\n')}\n`;
 }
 
-/** Shows how many items of a long task are done. */
 export type CountProgress = (count: number) => void;
 
-/** Shows a line about a long task on a terminal while it runs. */
 export async function progress<T>(
   { around, json }: Pick<Given, 'around' | 'json'>,
   text: string,

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { usageError } from './command.ts';
 
-/** A package that was found, and its content. */
 export interface FoundPackage<Name extends string> {
   readonly name: Name;
   readonly content: unknown;
@@ -67,12 +66,10 @@ export function property(value: unknown, name: string): unknown {
   return canHave ? Reflect.get(value, name) : undefined;
 }
 
-/** Whether a value has all of these methods. */
 export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   return names.every((name) => typeof property(value, name) === 'function');
 }
 
-/** An instance of a class of such a package. */
 export function construct(created: unknown, ...args: readonly unknown[]): unknown {
   if (typeof created !== 'function') throw usageError('an installed package is too old.');
   return Reflect.construct(created, args);

@@ -97,10 +97,7 @@ function explain(
   return exitCodes.done;
 }
 
-/**
- * Finds a command of one or two words; the second word is the task: `keys issue`. `command` is
- * undefined for `keys --help`, which explains the tasks.
- */
+/** `command` is undefined for `keys --help`, which explains the tasks. */
 function findCommand(
   args: readonly string[],
   commands: readonly Command[],
@@ -163,7 +160,6 @@ function seeHelp({ name }: Command): string {
   return `See npx tollgate ${name} --help.`;
 }
 
-/** A failure as it is printed, as text or as JSON. */
 interface Problem {
   readonly exitCode: number;
   readonly code: 'failed' | 'usage' | 'unreachable';
@@ -202,13 +198,11 @@ function exitCodeOf(error: unknown): number {
   return typeof stated === 'number' ? stated : exitCodes.failed;
 }
 
-/** Options of every command. */
 const commonOptions: Readonly<Record<string, Option>> = {
   json: { text: 'print one JSON document in place of text' },
   help: { text: 'explain the command' },
 };
 
-/** The list of commands. */
 function generalHelp(commands: readonly Command[]): string {
   return `Tollgate, a model gateway: keys, quota and exact billing in front of LLM APIs.
 
@@ -222,7 +216,6 @@ ${listOf(commands)}
 `;
 }
 
-/** The tasks of a command of two words: `keys`. */
 function taskHelp(name: string, tasks: readonly Command[]): string {
   return `Usage: npx tollgate ${name} TASK [options]
 
@@ -237,7 +230,6 @@ function listOf(commands: readonly Command[]): string {
   return commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join('\n');
 }
 
-/** The help of one command. */
 function commandHelp(command: Command): string {
   const { name, positionals, options, about, examples } = command;
   const errors = { ...commonOptions.json, text: 'print an error as one JSON document' };

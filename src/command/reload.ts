@@ -9,17 +9,14 @@ import type { ConfigFile } from './config-file.ts';
 import type { Log } from './log.ts';
 import { gatewayOptions, type OpenGateway } from './open-gateway.ts';
 
-/** What a reload changes. */
 export interface Reloaded extends Pick<OpenGateway, 'gateway' | 'stores' | 'catalog'> {
   readonly log: Log;
   /** Receives `config_loaded` and `config_refused`. */
   readonly emit: EventListener;
 }
 
-/** The configuration as it is now. */
 export interface LiveConfig {
   current(): ServeConfig;
-  /** Applies the file if it has changed. */
   poll(): Promise<void>;
   /** Reads and applies the file again, changed or not. */
   reload(): Promise<void>;

@@ -20,7 +20,6 @@ type Sums<Member extends string> = {
 };
 type Row<Member extends string> = Sums<Member> & { readonly names: readonly string[] };
 
-/** A command that prints sums, with the figures of its rows. */
 interface Report<Grouping extends string, Member extends string> extends Omit<Command, 'run'> {
   /** What is read, for the progress. */
   readonly what: string;
@@ -31,7 +30,6 @@ interface Report<Grouping extends string, Member extends string> extends Omit<Co
   readonly groupingOf: (text: string) => Grouping | undefined;
   /** The members of the rows, with their names in CSV and in the table if they are shown there. */
   readonly figures: readonly (readonly [Member, csv?: string, title?: string])[];
-  /** The sums of no rows. */
   readonly zero: Sums<Member>;
   /** Makes the sums undefined that are not known; by default all are known. */
   readonly known?: (sums: Sums<Member>) => Readonly<Record<Member, Value>>;
@@ -42,7 +40,6 @@ interface Report<Grouping extends string, Member extends string> extends Omit<Co
   ) => (log: UsageLog, by: Pair<Grouping>) => MaybePromise<readonly Row<Member>[]>;
   /** The member by which the rows of a table with one grouping, except `day`, are sorted. */
   readonly sortedBy?: Member;
-  /** The sentence in place of a table without rows. */
   readonly none: (span: Span) => string;
 }
 
@@ -145,13 +142,11 @@ function aligned(values: readonly (number | string | undefined)[]): readonly str
   );
 }
 
-/** That a report is empty, with its time, which is the current month by default. */
 function nothingIn({ fromMs, toMs }: Span, what: string): string {
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().slice(0, 16));
   return `No ${what} match from ${from} to ${to} (UTC). --from and --to select another time.`;
 }
 
-/** The sums of calls, tokens and charges. */
 export const report = reportCommand({
   name: 'usage',
   summary: 'report calls, tokens and charges',
@@ -190,7 +185,6 @@ unit; --json has them in nanos (1e-9), which is exact for every program.`,
 
 const { channel: _, ...selection } = filterOptions;
 
-/** How many requests were refused, and why. */
 export const refusals = reportCommand({
   name: 'usage refusals',
   summary: 'report how many requests were refused, and why',

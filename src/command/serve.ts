@@ -39,7 +39,6 @@ import { type LiveConfig, liveConfig } from './reload.ts';
 
 const pollMs = 2_000;
 
-/** The command. */
 export const serve: Command = {
   name: 'serve',
   summary: 'run the gateway as a process',
@@ -93,9 +92,7 @@ function ended(log: Log, losses: Losses): number {
   return exitCodes.unreachable;
 }
 
-/**
- * Opens all ports of the process, the gateway's first. If one can't be opened, closes the gateway.
- */
+/** Opens the gateway's port first. If one can't be opened, closes the gateway. */
 async function openPorts(
   deps: AdminPortDeps,
   live: LiveConfig,
@@ -193,7 +190,6 @@ function pause(ms: number, clock: Surroundings['clock']): Promise<void> {
   });
 }
 
-/** What decides whether the process is ready. */
 interface Readiness {
   readonly quota: Pick<QuotaStore, 'check'>;
   /**
@@ -212,10 +208,7 @@ type HealthHandler = (request: IncomingMessage, response: ServerResponse) => voi
 const freshMs = 1_000;
 const checkMs = 2_000;
 
-/**
- * The handler of all paths that are not the gateway's. The reasons in its answers give no details,
- * because callers can read them.
- */
+/** The reasons in its answers give no details, because callers can read them. */
 export function healthHandler({ quota, asksStores, clock, isEnding }: Readiness): HealthHandler {
   let known: { readonly atMs: number; readonly isFit: Promise<boolean> } | undefined;
 
@@ -253,7 +246,6 @@ function answerProbe(response: ServerResponse, status: number, body: object): vo
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-/** The part of prom-client's `Registry` that is used. */
 interface Registry extends PrometheusRegistry {
   readonly contentType: string;
   metrics(): Promise<string>;

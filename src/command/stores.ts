@@ -44,7 +44,6 @@ export interface Stores {
   readonly choice: StoreChoice;
   /** The key store for `createGateway`, behind the cache if there is one. */
   readonly keys: KeyStore;
-  /** The cache in front of `keyTable`, if there is one. */
   readonly keyCache: AdminKeyCache | undefined;
   /** The key store itself. Keys in the configuration can only be read. */
   readonly keyTable: SqliteKeyStore | PostgresKeyStore | FixedKeys;
@@ -122,7 +121,6 @@ export function makeStores(
   };
 }
 
-/** The stores of replies and parts of them. */
 interface Replies {
   readonly results: ResultStore;
   readonly index: ResponseIndex;
@@ -225,7 +223,6 @@ function open<T>(database: T | undefined, name: string): T {
   throw new TypeError(`stores.${name} was not opened`);
 }
 
-/** The part of `keys` that concerns them. */
 type FixedKeysConfig = Pick<ServeConfig['keys'], 'fixed' | 'pepper'>;
 
 /** A key store without changes: only the file can change its keys. */
@@ -234,7 +231,6 @@ interface FixedKeys extends Required<Pick<AdminKeyStore, 'find' | 'get' | 'page'
   replace(keys: FixedKeysConfig): void;
 }
 
-/** The keys of a configuration. */
 function fixedKeys(keys: FixedKeysConfig): FixedKeys {
   let store = storeOf(keys);
   return {

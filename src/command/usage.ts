@@ -9,14 +9,9 @@ import type { Stores } from './stores.ts';
 import { dateOf } from './values.ts';
 import { refuseMemory, withStores } from './with-stores.ts';
 
-/** A usage log that can be queried. */
 export type UsageLog = NonNullable<Stores['usageLog']>;
 
-/**
- * Opens the usage log of a configuration for a command.
- *
- * @throws CommandError if the log is in the memory of another process
- */
+/** @throws CommandError if the log is in the memory of another process */
 export function withUsage(given: Given, task: (log: UsageLog) => Promise<void>): Promise<number> {
   return withStores(given, ['usage'], async ({ stores: { usageLog, choice } }) => {
     refuseMemory(choice.usage, 'Usage records');
@@ -26,7 +21,6 @@ export function withUsage(given: Given, task: (log: UsageLog) => Promise<void>):
   });
 }
 
-/** Options of all commands that select calls. */
 export const filterOptions: Command['options'] = {
   from: { value: 'DATE', text: 'the first day, in UTC; default: the first of this month' },
   to: { value: 'DATE', text: 'the end, exclusive; default: now' },
@@ -36,11 +30,7 @@ export const filterOptions: Command['options'] = {
   channel: { value: 'ID', text: 'only the calls of this channel' },
 };
 
-/**
- * What these options select.
- *
- * @throws CommandError
- */
+/** @throws CommandError */
 export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
   const { text } = given;
   const nowMs = given.around.clock.now();
@@ -55,7 +45,6 @@ export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
 
 const pageSize = 1_000;
 
-/** The command that exports calls. */
 export const calls: Command = {
   name: 'usage calls',
   summary: 'export single calls as CSV',
@@ -135,7 +124,6 @@ async function* pagesOf(
   } while (after !== undefined);
 }
 
-/** The command that deletes old records. */
 export const deletion: Command = {
   name: 'usage delete',
   summary: 'delete the records of old calls',

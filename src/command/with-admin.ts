@@ -14,20 +14,17 @@ import { jsonLog } from './log.ts';
 import { allModels } from './models.ts';
 import { type Need, type OpenStores, withStores } from './with-stores.ts';
 
-/** Who makes a change, for the audit trail. */
 export const actorOption: Option = {
   value: 'NAME',
   text: 'who makes the change, for the audit trail; default: the user of this machine',
 };
 
-/** The actor of this command. */
 export function actorOf({ text, around }: Given): string {
   return text('actor') ?? around.user;
 }
 
 const storesOfReplies: readonly Need[] = ['results', 'responseIndex', 'items'];
 
-/** What a command needs beside the keys. */
 export interface AdminNeeds {
   /** The task reads or changes balances. Others also run while the quota store is down. */
   readonly needsQuota?: boolean;

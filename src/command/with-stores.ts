@@ -14,7 +14,6 @@ import {
 import { prepareTables } from './migrate.ts';
 import { makeStores, type Stores } from './stores.ts';
 
-/** What a command works on. */
 export interface OpenStores {
   readonly read: ReadConfig;
   readonly path: string;

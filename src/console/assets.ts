@@ -5,7 +5,6 @@ declare const CONSOLE_STYLE: string;
 declare const SIGN_IN_SCRIPT: string;
 declare const SIGN_IN_STYLE: string;
 
-/** A file of the console. */
 export interface Asset {
   readonly type: string;
   readonly text: string;

@@ -141,7 +141,6 @@ async function serve<R extends IncomingMessage>(
   sendHtml(response, consoleHtml(base, admin.title, signIn !== undefined));
 }
 
-/** The operator who sends this request, or the error with which it is refused. */
 async function accessOrRefusal<R extends IncomingMessage>(
   { authorize, admin }: Served<R>,
   request: R,
@@ -153,15 +152,12 @@ async function accessOrRefusal<R extends IncomingMessage>(
   }
 }
 
-/** A request below the mount. */
 interface ConsoleRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Where the console is mounted. */
   readonly base: string;
   /** Below it: `/sign-in`. */
   readonly path: string;
-  /** The audit trail, which records sign-ins. */
   readonly audit: Audit;
   readonly clock: Clock;
 }
@@ -190,11 +186,7 @@ async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promis
   return true;
 }
 
-/**
- * Ends the session of a request.
- *
- * @throws AdminError
- */
+/** @throws AdminError */
 async function answerSignOut(
   { request, response, base, audit }: ConsoleRequest,
   signIn: ConsoleSignIn,
@@ -207,7 +199,6 @@ async function answerSignOut(
   sendCookie(response, sessionCookie(request, base, { id: '', ageMs: 0 }));
 }
 
-/** Whether a request only reads. */
 function isRead({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }

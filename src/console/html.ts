@@ -3,7 +3,6 @@
  * or style.
  */
 
-/** The console itself; its script fills in the rest. */
 export function consoleHtml(base: string, title: string, canSignOut: boolean): string {
   const signOut = canSignOut ? ' data-sign-out' : '';
   return page(
@@ -28,7 +27,6 @@ export function signInHtml(base: string): string {
   );
 }
 
-/** A page with one sentence in place of the console. */
 export function messageHtml(sentence: string): string {
   return page('Console', '', `<main><h1>Console</h1><p>${escaped(sentence)}</p></main>`);
 }

@@ -20,12 +20,10 @@ export function sendAsset(response: ServerResponse, { type, text }: Asset, statu
   send(response, status, { 'content-type': type }, Buffer.from(text));
 }
 
-/** Sends a document. */
 export function sendHtml(response: ServerResponse, html: string, status = 200): void {
   sendAsset(response, { type: 'text/html; charset=utf-8', text: html }, status);
 }
 
-/** Sends the browser to another path of the console. */
 export function redirect(response: ServerResponse, path: string): void {
   send(response, 303, { location: path }, Buffer.alloc(0));
 }

@@ -4,12 +4,10 @@ import type { Clock } from '../clock.ts';
 import { digestSecret } from '../secret.ts';
 import { newSecret } from './tokens.ts';
 
-/** The maximum length of a session, in ms. */
 export const sessionMs: number = 12 * 3_600_000;
 const idleMs = 30 * 60_000;
 const maxSessions = 100;
 
-/** The sessions of one console. */
 export interface Sessions {
   /** Opens a session and returns its id. If there are too many, the oldest one ends. */
   open(access: AdminAccess): string;

@@ -14,7 +14,6 @@ const maxTokens = 100;
 const maxAttempts = 20;
 const attemptsMs = 60_000;
 
-/** The tokens of one console. */
 export interface Tokens {
   /** Issues a token. If too many are unused, the oldest no longer works. */
   issue(access: AdminAccess): string;
@@ -55,7 +54,6 @@ export function tokensOf(clock: Clock): Tokens {
   };
 }
 
-/** 256 random bits in 43 characters of base64url. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -33,7 +33,6 @@ interface ValidVersion<T> {
   readonly value: T;
 }
 
-/** How error messages name the file. */
 export interface FileNames {
   /** The beginning of each message, such as `jsonFileCatalog: `. */
   readonly reader: string;
@@ -41,11 +40,7 @@ export interface FileNames {
   readonly unreadable?: string;
 }
 
-/**
- * Reads the file for the first time.
- *
- * @throws ConfigurationError with the file's name, where it is wrong, and how to fix it
- */
+/** @throws ConfigurationError with the file's name, where it is wrong, and how to fix it */
 export async function fileWatch<T>(
   path: string,
   parse: Parse<T>,
@@ -123,7 +118,6 @@ function namedError(
   );
 }
 
-/** The content of a file at one moment, and its version. */
 export interface FileText {
   readonly version: string;
   readonly bytes: Buffer;
@@ -149,7 +143,6 @@ export interface Disk {
 const maxFileBytes = 16 * 1024 * 1024;
 const maxTries = 3;
 
-/** The file system of this machine. */
 export const disk: Disk = {
   versionAt: async (path) => versionOf(await stat(path, { bigint: true })),
   read: readStable,

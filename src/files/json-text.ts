@@ -25,7 +25,6 @@ export function scanFile(bytes: Uint8Array, form: string): readonly string[] {
   }
 }
 
-/** The problem and its remedy, by the reason that the scanner gives. */
 const problems: ReadonlyMap<unknown, readonly [problem: string, remedy: string]> = new Map([
   ['invalid_json', ['is not valid JSON', 'Fix it there']],
   ['duplicate_key', ['names a member twice in one object', 'Remove one of the two']],

@@ -18,7 +18,6 @@ import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { EventOf } from './event-of.ts';
 import { cacheWriteAttribute, genAi, own, usageAttributes } from './names.ts';
 
-/** The spans of one call. */
 export interface CallSpans {
   attemptStarted(event: EventOf<'attempt_started'>, provider: string | undefined): void;
   firstByte(event: EventOf<'first_byte'>): void;
@@ -93,7 +92,6 @@ export function reportedUsage({ usage, basis }: UsageRecord): Usage | undefined 
   return basis === 'counted' || basis === 'estimate' ? undefined : usage;
 }
 
-/** The value of `error.type`; undefined for a call that is complete. */
 export function errorTypeOf({ outcome, reason }: UsageRecord): string | undefined {
   return outcome === 'complete' ? undefined : (reason ?? outcome);
 }
@@ -180,7 +178,6 @@ function endAttributes(
   return usage === undefined ? attributes : { ...attributes, ...usageAttributesOf(usage) };
 }
 
-/** The total counts, and the parts that the upstream reported. */
 function usageAttributesOf(usage: Usage): Attributes {
   const attributes: Attributes = {};
   for (const [member, name] of usageEntries) {
@@ -203,7 +200,6 @@ const usageEntries = [
   ['imageOutputTokens', usageAttributes.imageOutputTokens],
 ] as const;
 
-/** The tokens written to a cache, of all lifetimes; undefined if the upstream reported none. */
 export function cacheWritesOf({
   cacheWrite5mTokens,
   cacheWrite1hTokens,

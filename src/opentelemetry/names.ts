@@ -6,12 +6,10 @@
 import type { OperationName } from '../call.ts';
 import type { DialectName, ProtocolName } from '../ports/catalog.ts';
 
-/** The instrumentation scope of all spans and metrics. */
 export const scopeName = 'tollgate';
 /** The version of the package. A host may bundle it, so that it can't be read from a file. */
 export const scopeVersion = '0.1.0';
 
-/** Attributes of the conventions. */
 export const genAi = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
@@ -26,7 +24,6 @@ export const genAi = {
   httpStatus: 'http.response.status_code',
 } as const;
 
-/** Attributes of the conventions for token counts. */
 export const usageAttributes = {
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
@@ -41,7 +38,6 @@ export const usageAttributes = {
 /** The sum of the cache writes of all lifetimes. */
 export const cacheWriteAttribute = 'gen_ai.usage.cache_write.input_tokens';
 
-/** Attributes and names of this package. */
 export const own = {
   attemptSpan: 'tollgate.attempt',
   requestId: 'tollgate.request_id',
@@ -101,9 +97,7 @@ export const providers: Readonly<Record<DialectName, string>> = {
   anthropic: 'anthropic',
 };
 
-/**
- * The name of a call's operation. The conventions have no name for `count_tokens` and `compact`.
- */
+/** The conventions have no name for `count_tokens` and `compact`. */
 export function operationNameOf(operation: OperationName, protocol: ProtocolName): string {
   switch (operation) {
     case 'content':
@@ -117,5 +111,4 @@ export function operationNameOf(operation: OperationName, protocol: ProtocolName
   }
 }
 
-/** The operation that reads a stored reply. */
 export const fetchResponse = 'fetch_response';

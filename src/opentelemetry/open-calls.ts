@@ -4,7 +4,6 @@
  */
 import type { CallSpans } from './call-spans.ts';
 
-/** What is kept of a call until its end. */
 export interface OpenCall {
   readonly operation: string;
   /** The model that the caller requested. */
@@ -16,11 +15,9 @@ export interface OpenCall {
   readonly spans: CallSpans | undefined;
 }
 
-/** The calls by their hold. */
 export interface OpenCalls {
   add(reservationId: string, call: OpenCall): void;
   of(reservationId: string): OpenCall | undefined;
-  /** Removes and returns a call. */
   take(reservationId: string): OpenCall | undefined;
   clear(): void;
 }
@@ -30,7 +27,6 @@ export interface OpenCalls {
  */
 const maxCalls = 65_535;
 
-/** An empty list of calls. */
 export function openCalls(): OpenCalls {
   const calls = new Map<string, OpenCall>();
   return {

@@ -208,7 +208,6 @@ function defined(values: Readonly<Record<string, string | number | undefined>>):
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-/** Records the metrics of one gateway. */
 interface CallMetrics {
   ended(record: UsageRecord, call: OpenCall): void;
   refused(event: EventOf<'call_refused'>): void;
@@ -219,7 +218,6 @@ interface CallMetrics {
 /** The maximum number of models, and of providers: a host may compute its catalog. */
 const maxValues = 200;
 
-/** Creates the instruments. */
 function callMetrics(meter: Meter, fetchOperation: string): CallMetrics {
   const instruments = instrumentsOf(meter);
   const { duration, timeToFirstChunk, charge, refusals } = instruments;

@@ -3,7 +3,6 @@ import { ConfigurationError } from '../errors.ts';
 import { type JsonNumber, sourceText } from '../json.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 
-/** The number of nanos in one unit of the host's currency. */
 export const nanosPerUnit = 1_000_000_000n;
 
 /** The required form of an amount, worded to follow its name in an error message. */
@@ -45,7 +44,6 @@ export function factorOf(text: unknown): bigint | undefined {
   return billionths === undefined || billionths === 0n ? undefined : billionths;
 }
 
-/** Parses a decimal string, multiplied by a billion. */
 function parseBillionths(text: unknown): bigint | undefined {
   if (typeof text !== 'string') return undefined;
   const [, whole, decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];

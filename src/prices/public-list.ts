@@ -21,7 +21,6 @@ export type PriceOf = (providerId: string, modelId: string) => TokenPrice;
 
 type RateName = keyof RatesInput;
 
-/** The list's names of rates per million tokens, and ours. */
 const rateNames: ReadonlyMap<string, RateName> = new Map([
   ['input_mtok', 'input'],
   ['output_mtok', 'output'],

@@ -10,7 +10,6 @@ import { nanos, positive, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
 
-/** Requires a schema for each member of a type. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 const units = z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm);
@@ -60,7 +59,6 @@ function memberOf<Fee extends FeeSchema>(fee: Fee) {
     .optional();
 }
 
-/** The schema of all priced request members. */
 function membersOf<Fee extends FeeSchema>(fee: Fee) {
   const member = memberOf(fee);
   return z
@@ -100,7 +98,6 @@ function membersOf<Fee extends FeeSchema>(fee: Fee) {
     .optional();
 }
 
-/** The error message for a price of unknown form, in code and in JSON. */
 function formError({ input }: { readonly input?: unknown }): string {
   return isJsonObject(input)
     ? "must be 'token', 'image' or 'free'"
@@ -158,7 +155,6 @@ export const costSchema: z.ZodType<ChannelCost> = z
 const rateInputs = ratesOf(units);
 const memberInputs = membersOf({ perCall: units.optional() });
 
-/** A price in JSON. */
 export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
   'per',
   [
@@ -188,7 +184,6 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
   { error: formError },
 );
 
-/** What a channel costs, in JSON. */
 export const costJsonSchema: z.ZodType<PriceJson | 'reported'> = z.union([
   z.literal('reported'),
   priceJsonSchema,

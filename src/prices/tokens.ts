@@ -2,7 +2,6 @@
 import type { Nanos, PassUsage, Price, TokenPrice, TokenRates, Usage } from '../money.ts';
 import { imageNanos } from './images.ts';
 
-/** Upper bounds of the tokens of a call. */
 export interface TokenBound {
   readonly textTokens: number;
   readonly mediaTokens: number;
@@ -29,10 +28,8 @@ function costAt(rates: TokenRates, usage: CountedTokens): bigint {
   return costOfInput(usage, rates) + costOfOutput(usage, rates);
 }
 
-/** The counts that have a price. */
 type CountedTokens = Omit<Usage, 'images'>;
 
-/** The tokens that no pass accounts for. */
 function without(usage: Usage, passes: readonly PassUsage[]): CountedTokens {
   if (passes.length === 0) return usage;
   const rest = (name: keyof PassUsage): number => {
@@ -79,9 +76,7 @@ function costOfOutput(usage: CountedTokens, rates: TokenRates): bigint {
 /** A token count of which parts have specific rates, and the remainder the plain rate. */
 interface TokenCharge {
   readonly plainRate: Nanos;
-  /** The tokens that no part has taken. */
   remaining: number;
-  /** The cost of the parts. */
   cost: bigint;
 }
 
@@ -154,7 +149,6 @@ export function mostExpensiveInput(price: Price): Nanos {
   return highest(price.rates.input, ...(price.tiers ?? []).map(({ rates }) => rates.input));
 }
 
-/** Whether the price has a rate for cache entries that live for an hour. */
 export function hasHourRate(price: TokenPrice): boolean {
   return (
     price.rates.cacheWrite1h !== undefined ||

@@ -21,7 +21,6 @@ export const callBounds: readonly number[] = [
   0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600,
 ];
 
-/** Metrics that events change. */
 export const eventMetrics = {
   calls_total: {
     type: 'counter',
@@ -158,7 +157,6 @@ export const channelMetrics = {
   },
 } as const;
 
-/** Metrics of `gateway.status()`. */
 export const statusMetrics = {
   start_time_seconds: {
     type: 'gauge',
@@ -188,15 +186,11 @@ export const statusMetrics = {
   },
 } as const;
 
-/** The name of a metric that events change. */
 export type EventMetric = keyof typeof eventMetrics;
-/** The name of a metric that is read from the gateway. */
 export type ChannelMetric = keyof typeof channelMetrics;
 
-/** The name of a metric of `gateway.status()`. */
 export type StatusMetric = keyof typeof statusMetrics;
 
-/** All metrics, in the order of their output. */
 export const metricDefinitions: Readonly<
   Record<EventMetric | ChannelMetric | StatusMetric, MetricDefinition>
 > = {

@@ -244,7 +244,6 @@ function worstState({ state, models }: ChannelStatuses[number]): string {
 type Status = ReturnType<Gateway['status']>;
 type PortTimes = Status['ports'][number];
 
-/** The metrics of one gateway. */
 function metricsOfStatus(gateway: Pick<Gateway, 'status'>): readonly SourcedMetric[] {
   const gauge = (name: StatusMetric, value: (status: Status) => number): SourcedMetric => ({
     name,

@@ -32,7 +32,6 @@ type OfType<Type extends 'counter' | 'gauge' | 'histogram'> = {
 type ValuesOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: string };
 type LabelsOf<Name extends EventMetric> = ValuesOf<(typeof eventMetrics)[Name]['labels']>;
 
-/** What has been counted, by metric. */
 export type Counted = Readonly<Record<EventMetric, Series<Tally>>>;
 
 /** Bounds the number of label values that hosts choose. */
@@ -42,7 +41,6 @@ interface Bounds {
   readonly portOperation: BoundValue;
 }
 
-/** The sums, and how events change them. */
 interface Recorder {
   readonly bounds: Bounds;
   add<Name extends OfType<'counter'>>(name: Name, count: number, ...values: LabelsOf<Name>): void;
@@ -59,7 +57,6 @@ interface Recorder {
   set(name: OfType<'gauge'>, value: number): void;
 }
 
-/** A listener that counts, and what it has counted. */
 export interface EventCounts {
   readonly onEvent: EventListener;
   readonly counted: Counted;

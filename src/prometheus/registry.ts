@@ -18,10 +18,8 @@ export interface RegistryMetric {
   reset(): void;
 }
 
-/** The labels of a line and their values. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** One line of the output. */
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
@@ -32,7 +30,6 @@ export interface Sample {
 /** The lines of one gateway in one metric; `name` is the metric's full name. */
 export type ReadSamples = (name: string) => readonly Sample[];
 
-/** A metric and where its lines come from. */
 export interface SourcedMetric {
   readonly name: string;
   readonly definition: MetricDefinition;
@@ -42,7 +39,6 @@ export interface SourcedMetric {
 /** The same symbol in the ESM and the CommonJS build, because a host may load both. */
 const sourcesSymbol = Symbol.for('tollgate.prometheus.sources');
 
-/** A metric as prom-client reads it, with the sources of its lines. */
 interface SharedMetric extends RegistryMetric {
   /**
    * prom-client removes `_total` from it for OpenMetrics, which has the suffix on each line only.

@@ -7,7 +7,6 @@ import { callBounds } from './definitions.ts';
 /** The labels of one series, in the order of the metric's definition. */
 export type LabelValues = readonly string[];
 
-/** Turns a name into the value of a label. */
 export type BoundValue = (name: string | undefined) => string;
 
 /** The label value for all names after the maximum number of different ones. */
@@ -36,31 +35,26 @@ export function boundedValues(max: number): BoundValue {
   };
 }
 
-/** The name without control characters and lone surrogates. */
 export function printable(name: string): string {
   return name.toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd');
 }
 
-/** The series of one metric. */
 export interface Series<Value> {
   /** The value of these labels, which is created if there is none. */
   at(...values: LabelValues): Value;
   entries(): Iterable<SeriesEntry<Value>>;
 }
 
-/** The labels and the value of one series. */
 export interface SeriesEntry<Value> {
   readonly values: LabelValues;
   readonly value: Value;
 }
 
-/** What one series has counted. */
 export interface Tally {
   /** Calls, tokens, or the observations of a histogram. */
   count: number;
   /** Money in nanos, which is added up exactly and becomes a number only in the output. */
   nanos: bigint;
-  /** The sum of the observations. */
   sumSeconds: number;
   /** The observations up to each bound, not cumulative; empty in a counter. */
   readonly buckets: number[];
@@ -85,12 +79,10 @@ export function seriesOf<Value>(create: () => Value, max: number): Series<Value>
   return { at: (...values) => entryAt(values), entries: () => entries.values() };
 }
 
-/** A counter at 0. */
 export function emptyCounter(): Tally {
   return { count: 0, nanos: 0n, sumSeconds: 0, buckets: [] };
 }
 
-/** A histogram without observations. */
 export function emptyHistogram(): Tally {
   return { ...emptyCounter(), buckets: callBounds.map(() => 0) };
 }

@@ -6,7 +6,6 @@ import { isGatewayError } from '../../errors.ts';
 import { within } from '../../ports/within.ts';
 import { AdminError, isAdminError } from '../admin-error.ts';
 
-/** The largest body of a change, in bytes. */
 const maxBodyBytes = 65_536;
 /** The timeout for a body: the same as for the bodies of calls (docs/security.md). */
 const bodyMs = 10_000;
@@ -71,7 +70,6 @@ function parsed(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString());
 }
 
-/** The message for each reason of the scanner. */
 const problems: ReadonlyMap<unknown, string> = new Map([
   ['invalid_json', 'The body is not valid JSON in UTF-8.'],
   ['invalid_utf8', 'The body is not valid JSON in UTF-8.'],

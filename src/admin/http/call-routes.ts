@@ -31,7 +31,6 @@ const filter = {
 const paging = { after: z.string().max(256).optional(), limit: integer.optional() };
 const report = { ...filter, by: groupingPair, fromMs: integer, toMs: integer };
 
-/** The current state, calls, usage and books. */
 export const callRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -17,7 +17,6 @@ const modelId = shortText.optional();
 /** Any parsed JSON; the catalog's own check says what is wrong with it. */
 const parsedJson = z.custom<JsonValue>((value) => value !== undefined);
 
-/** Lists, enables, disables, weighs and prices channels; validates a catalog. */
 export const channelRoutes: readonly Route[] = [
   route({
     method: 'GET',

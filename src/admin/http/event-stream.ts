@@ -9,7 +9,6 @@ import { closeAfterwards, jsonTextOf, startReply } from './reply.ts';
 const everyMs = 2_000;
 const authorizeEveryMs = 60_000;
 
-/** What a stream sends, and what receives the error if `authorize` fails. */
 export interface StreamOptions {
   readonly isHead: boolean;
   readonly range: NowRange | undefined;

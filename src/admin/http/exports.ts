@@ -8,7 +8,6 @@ import { within } from '../../ports/within.ts';
 import { AdminError } from '../admin-error.ts';
 import { startReply } from './reply.ts';
 
-/** A document that is sent piece by piece. */
 export interface CsvExport {
   readonly fileName: string;
   readonly csv: AsyncIterable<string>;

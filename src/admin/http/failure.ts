@@ -15,7 +15,6 @@ export function reportedError(
   return failure;
 }
 
-/** Sends the error that a request ended with, and reports it if the reply does not explain it. */
 export function sendFailure(
   response: ServerResponse,
   error: unknown,

@@ -100,7 +100,6 @@ interface Exchange<R extends IncomingMessage> {
   readonly request: R;
   readonly response: ServerResponse;
   readonly sendExport: SendExport;
-  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Below `{path}/api`. */
   readonly path: string;
@@ -166,7 +165,6 @@ async function answerOf(
   }
 }
 
-/** The body of a change, if this actor and this request may make it. */
 async function checkedBody(
   { method, action }: Route,
   request: IncomingMessage,

@@ -10,7 +10,6 @@ import { AdminError } from '../admin-error.ts';
 const aHost = 'must be a host name without scheme, port, brackets or wildcard: gateway.example';
 const hostShape = /^(?:[\w.-]+|[\da-f]*:[\da-f:.]*)$/i;
 
-/** The option `hosts`. */
 export const hostNames: z.ZodType<readonly string[] | undefined> = z
   .array(z.string(aHost).regex(hostShape, aHost))
   .min(1, 'must have a name')

@@ -47,7 +47,6 @@ const listQuery = z.strictObject({
   limit: integer.optional(),
 });
 
-/** Lists, shows, issues, rotates, disables, limits, tops up and removes keys. */
 export const keyRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -13,7 +13,6 @@ import { given, integer, nothing, numberOf, pairPattern, shortText } from './sha
 
 const wanted = 'must be one or two groupings: code,reason';
 
-/** One grouping, or two with a comma between them. */
 const groupings = z
   .string(wanted)
   .max(64)
@@ -32,7 +31,6 @@ const report = z.strictObject({
   reason: z.enum(failureReasons).optional(),
 });
 
-/** Refusals, as JSON and as CSV. */
 export const refusalRoutes: readonly Route[] = [
   route({
     method: 'GET',

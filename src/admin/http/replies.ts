@@ -40,23 +40,18 @@ export interface Replies {
   readonly Usage: UsageReportPage;
 }
 
-/** The name of a reply. */
 export type ReplyName = keyof Replies;
 
-/** A reply as its client reads it. */
 export type Reply<Name extends ReplyName> = JsonOf<Replies[Name]>;
 
-/** The reply with a status of 400 or more. */
 interface ErrorReply {
   readonly error: {
     readonly code: AdminErrorCode;
     readonly message: string;
-    /** The member or parameter that is wrong. */
     readonly field?: string;
   };
 }
 
-/** The reply with a new key. */
 interface IssuedKeyReply {
   /** Shown once. */
   readonly secret: string;

@@ -18,9 +18,7 @@ const everyReply: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/**
- * Sets the headers of every reply, and removes CORS headers that would let other origins read it.
- */
+/** Also removes CORS headers that would let other origins read the reply. */
 export function startReply(
   response: ServerResponse,
   status: number,
@@ -43,7 +41,6 @@ export function closeAfterwards(response: ServerResponse): void {
   if (response.req.httpVersionMajor === 1) response.setHeader('connection', 'close');
 }
 
-/** Sends a JSON document. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -61,7 +58,6 @@ export function sendJson(
   response.end(bytes);
 }
 
-/** Whether the body was read in part only: it was too long, or did not arrive completely. */
 function isHalfRead({ req }: ServerResponse): boolean {
   return req.readableDidRead && !req.complete;
 }

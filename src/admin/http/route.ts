@@ -7,10 +7,8 @@ import type { AdminAccess } from './access.ts';
 import type { CsvExport } from './exports.ts';
 import type { Replies, ReplyName } from './replies.ts';
 
-/** A reply in JSON, or CSV that is written piece by piece. */
 export type RouteReply<Reply = unknown> = { readonly json: Reply } | CsvExport;
 
-/** A checked request to a route. */
 export interface RouteRequest<Query, Body> {
   readonly admin: Admin;
   readonly access: AdminAccess;
@@ -29,7 +27,6 @@ type ReadOrChange =
   /** A change needs `manage`, and is written to the audit trail. */
   | { readonly method: 'POST'; readonly action: AdminAction };
 
-/** A route with its schemas. */
 export type RouteInput<Query, Body, Name extends ReplyName> = ReadOrChange & {
   /** Below `{path}/api`: `/keys/{id}/rotate`. */
   readonly path: string;
@@ -43,14 +40,12 @@ export type RouteInput<Query, Body, Name extends ReplyName> = ReadOrChange & {
   run(request: RouteRequest<Query, Body>): Promise<RouteReply<Replies[Name]>>;
 };
 
-/** A route whose request is checked before it runs. */
 export type Route = ReadOrChange &
   Omit<RouteInput<unknown, unknown, ReplyName>, 'action' | 'method' | 'run'> & {
     /** @throws AdminError */
     run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
   };
 
-/** Makes a route that checks its requests. */
 export function route<Query, Body, Name extends ReplyName>(
   input: RouteInput<Query, Body, Name>,
 ): Route {

@@ -15,7 +15,6 @@ export const routes: readonly Route[] = [
   ...channelRoutes,
 ];
 
-/** A route, and the id in the path. */
 export interface FoundRoute {
   readonly route: Route;
   /** `''` where the route has none; undefined if it is malformed or too long. */

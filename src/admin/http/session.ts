@@ -13,7 +13,6 @@ export interface AdminSession extends AdminAccess {
   readonly capabilities: Admin['capabilities'];
 }
 
-/** The session of an operator. */
 export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
   const { title, clock, keyCacheMs, capabilities } = admin;
   return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };

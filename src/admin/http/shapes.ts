@@ -6,20 +6,16 @@ import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 import { type NowRange, nowRanges } from '../now.ts';
 
-/** No parameters or members. */
 export const nothing: z.ZodType<object> = z.strictObject({}, 'must be an empty object');
 
-/** How far the live figures look back. */
 export const nowQuery: z.ZodType<{ readonly range?: NowRange | undefined }> = z.strictObject({
   range: z.enum(nowRanges).optional(),
 });
 
-/** An amount as a decimal string of nanos. */
 export const nanos: z.ZodType<string> = z
   .string('must be a decimal string of nanos')
   .regex(/^\d{1,16}$/, 'must be a decimal string of nanos');
 
-/** The same with a sign. */
 export const signedNanos: z.ZodType<string> = z
   .string('must be a decimal string of nanos')
   .regex(/^-?\d{1,16}$/, 'must be a decimal string of nanos');
@@ -46,13 +42,11 @@ export const integer: z.ZodType<string> = z
   .regex(/^\d{1,16}$/, 'must be a whole number')
   .meta({ type: 'integer', minimum: 0, pattern: undefined });
 
-/** How a call ended. */
 export const outcome: z.ZodType<CallOutcome> = z.enum(callOutcomes);
 
 /** The groupings of a report on usage, besides metadata. */
 export const usageGroupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
 
-/** One grouping of a report, or two with a comma between them. */
 export const groupingPair: z.ZodType<string> = z
   .string('must be one or two groupings: key,model')
   .max(300)
@@ -65,7 +59,6 @@ export function pairPattern(names: readonly string[]): string {
   return `^${one}(,${one})?$`;
 }
 
-/** The groupings of a parameter. */
 export function groupingsOf(
   text: string,
 ): UsageGrouping | readonly [UsageGrouping, UsageGrouping] | undefined {
@@ -75,19 +68,16 @@ export function groupingsOf(
   return second === undefined ? undefined : [first, second];
 }
 
-/** The grouping with this name. */
 export function usageGroupingOf(text: string): UsageGrouping | undefined {
   const known = usageGroupings.find((grouping) => grouping === text);
   const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];
   return known ?? (name === undefined ? undefined : `metadata.${name}`);
 }
 
-/** The number in a parameter; undefined if it was not sent. */
 export function numberOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** Leaves out members that are undefined. */
 export function given<T extends object>(
   members: T,
 ): { [Name in keyof T]?: Exclude<T[Name], undefined> } {

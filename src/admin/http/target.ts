@@ -1,16 +1,13 @@
 /** The target of a request as its caller sent it, wherever the host has mounted the handler. */
 import type { IncomingMessage } from 'node:http';
 
-/** A request target in two parts, neither of them decoded. */
 export interface Target {
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
 }
 
-/**
- * The path and the query as the caller sent them; Express removes the path of the mount from `url`.
- */
+/** As the caller sent it; Express removes the path of the mount from `url`. */
 export function targetOf(request: IncomingMessage): Target {
   const original: unknown = Reflect.get(request, 'originalUrl');
   const url = typeof original === 'string' ? original : (request.url ?? '');

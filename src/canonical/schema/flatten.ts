@@ -8,7 +8,6 @@ import { jsonText } from '../raw-json.ts';
 import { resolveReference, schemasOf, typesOf } from './members.ts';
 import { mergedSchema } from './merge.ts';
 
-/** The path from the root schema to a nested one. */
 export interface Trail {
   /** The references followed so far. A repeated one would recurse forever. */
   readonly references: readonly string[];
@@ -23,7 +22,6 @@ export interface Flat {
   readonly isComplete: boolean;
 }
 
-/** Flattens the schemas of one document. */
 export interface Flattening {
   flat(schema: JsonObject, trail: Trail): Flat;
 }
@@ -49,10 +47,7 @@ const maxDepth = 100;
 /** Replaces a schema that can't be flattened completely. */
 const anyObject: JsonObject = { type: 'object' };
 
-/**
- * Charges every schema to the budgets. When one is used up, every further schema becomes a plain
- * object.
- */
+/** When a budget is used up, every further schema becomes a plain object. */
 export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
   const budgets = [{ schemas: maxSchemas, characters: maxCharacters }, all];
   const isNull = nullTest(root);
@@ -164,9 +159,7 @@ type NullTest = (schema: JsonObject) => boolean;
 /** Real schemas nest a null alternative no deeper than this. */
 const maxNullDepth = 8;
 
-/**
- * Caches its results. Without the cache, schemas that refer to each other would be tested forever.
- */
+/** Without the cache, schemas that refer to each other would be tested forever. */
 function nullTest(root: JsonObject): NullTest {
   const known = new Map<JsonObject, boolean>();
 

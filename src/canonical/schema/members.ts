@@ -3,14 +3,11 @@
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 
-/** The schemas in a member with a list, such as `anyOf`. */
 export function schemasOf(schema: JsonObject, name: string): readonly JsonObject[] {
   return items(member(schema, name)).filter(isJsonObject);
 }
 
-/**
- * The schemas of the properties, by name. `true`, which allows anything, becomes an empty schema.
- */
+/** `true`, which allows anything, becomes an empty schema. */
 export function propertiesOf(schema: JsonObject): ReadonlyMap<string, JsonObject> {
   const properties = member(schema, 'properties');
   if (!isJsonObject(properties)) return new Map();
@@ -19,7 +16,6 @@ export function propertiesOf(schema: JsonObject): ReadonlyMap<string, JsonObject
   );
 }
 
-/** The strings in a member with a list, such as `required`. */
 export function namesOf(schema: JsonObject, name: string): readonly string[] {
   return items(member(schema, name)).filter((value) => typeof value === 'string');
 }
@@ -31,10 +27,7 @@ export function typesOf(schema: JsonObject): readonly string[] {
   return [...new Set(types.map((one) => one.toLowerCase()))];
 }
 
-/**
- * Resolves a reference such as `#/$defs/Name`, including its escapes. Undefined if there is no such
- * schema in the document.
- */
+/** Resolves a reference such as `#/$defs/Name`, including its escapes. */
 export function resolveReference(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   let value: JsonValue | undefined = root;

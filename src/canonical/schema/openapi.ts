@@ -18,10 +18,8 @@ import { newFlattening, newSchemaBudget, type SchemaBudget, type Trail } from '.
 import { namesOf, propertiesOf, schemasOf } from './members.ts';
 import { type Changed, mapSchema, mapSchemaIn } from './walk.ts';
 
-/** A schema of the subset whose nested schemas are not converted yet. */
 interface SubsetSchema {
   readonly schema: JsonObject;
-  /** False if something was left out. */
   readonly isComplete: boolean;
 }
 
@@ -74,10 +72,7 @@ type Scalar = (value: JsonValue, type: string | undefined) => JsonValue | undefi
 
 const text: Scalar = (value) => (typeof value === 'string' ? value : undefined);
 
-/**
- * Keeps the keyword only for these types, since Google refuses keywords that don't belong to the
- * type.
- */
+/** Google refuses keywords that don't belong to the type. */
 function forTypes(owners: readonly string[], read: Scalar): Scalar {
   return (value, type) => (owners.includes(type ?? '') ? read(value, type) : undefined);
 }
@@ -176,7 +171,6 @@ function isNoConstraint(name: string, value: JsonValue): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** A schema in Google's subset. */
 export interface OpenApiSchema {
   readonly schema: JsonObject;
   /** Something was left out, shortened, or moved into a description. */
@@ -215,10 +209,7 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/**
- * Converts a schema to JSON Schema, accepting both of Google's spellings and any case of type
- * names.
- */
+/** Accepts both of Google's spellings and any case of type names. */
 export function fromOpenApiSchema(schema: JsonObject): JsonObject {
   return mapSchema(schema, (inner) => {
     const entries = inOrder(inner).flatMap(([name, value]) => entryOf(camelCased(name), value));

@@ -17,12 +17,10 @@ export interface ShapeBudget {
   properties: number;
 }
 
-/** The budget for all tools of one request. */
 export function newShapeBudget(): ShapeBudget {
   return { properties: 60_000 };
 }
 
-/** Whether properties were left out because the budget was exceeded. */
 export function isOverBudget({ properties }: ShapeBudget): boolean {
   return properties < 0;
 }

@@ -38,7 +38,6 @@ export function isStrictSchema(schema: JsonObject): boolean {
   );
 }
 
-/** A schema, and whether its constraints have changed. */
 export interface ClosedSchema {
   readonly schema: JsonObject;
   readonly changed: boolean;
@@ -63,9 +62,7 @@ export function closedSchema(schema: JsonObject): ClosedSchema {
   return { schema: closed, changed };
 }
 
-/**
- * Whether the schema has an object that is a map, with property names that the schema doesn't list.
- */
+/** Whether an object takes property names that the schema doesn't list. */
 export function holdsMap(schema: JsonObject): boolean {
   return !everySchema(schema, (inner) => {
     const others = member(inner, 'additionalProperties');

@@ -2,10 +2,8 @@
 import type { JsonObject } from '../../json.ts';
 import { mapSchema } from './walk.ts';
 
-/** A schema without titles. */
 export interface UntitledSchema {
   readonly schema: JsonObject;
-  /** It had titles. */
   readonly changed: boolean;
 }
 

@@ -33,7 +33,6 @@ const schemaKeywords: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
 /** Depth limit against stack exhaustion. Schemas below it are left unchanged. */
 const maxDepth = 256;
 
-/** A changed schema, and the context for the schemas nested in it. */
 export interface Changed<Context> {
   readonly schema: JsonObject;
   readonly context: Context;
@@ -60,7 +59,6 @@ export function mapSchemaIn<Context>(
   return mapAt(schema, { context, depth: 0 }, change);
 }
 
-/** Whether the test passes for the schema and for every schema nested in it. */
 export function everySchema(schema: JsonObject, test: (schema: JsonObject) => boolean): boolean {
   return everyAt(schema, test, 0);
 }

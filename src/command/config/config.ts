@@ -13,7 +13,6 @@ import { nanosOf } from '../../prices/amount.ts';
 import { logLevels } from '../log.ts';
 import { referenceTo } from './environment.ts';
 
-/** The ports that `serve` binds if the file names no others. */
 export const defaultPorts = { listen: 8787, metrics: 9464, admin: 8788 } as const;
 
 const portForm = 'must be a port, an integer from 0 to 65535';
@@ -379,21 +378,12 @@ export const configForm = z.strictObject(
   'must be an object: { catalog: … }',
 );
 
-/** A configuration, with the values of `${NAME}` and the defaults in place. */
 export type ServeConfig = z.output<typeof configForm>;
-/** The console. */
 export type AdminConfig = NonNullable<ServeConfig['admin']>;
-/** A key in the file. */
 export type FixedKey = z.output<typeof fixedKey>;
-/** How many invalid keys an address may send. */
 export type FailedKeyLimitConfig = NonNullable<z.output<typeof failedKeys>>;
-/** The databases, and what each of them keeps. */
 export type StoresConfig = NonNullable<ServeConfig['stores']>;
-/** Where something may be kept. */
 export type StoreName = NonNullable<StoresConfig['quota']>;
-/** A SQLite file. */
 export type SqliteConfig = NonNullable<StoresConfig['sqlite']>;
-/** A PostgreSQL server. */
 export type PostgresConfig = NonNullable<StoresConfig['postgres']>;
-/** A Redis server. */
 export type RedisConfig = NonNullable<StoresConfig['redis']>;

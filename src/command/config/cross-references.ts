@@ -26,7 +26,6 @@ export function crossProblems(value: JsonValue, known: readonly Problem[]): read
 /** Whether neither the member nor anything above or below it has a known problem. */
 type IsRight = (...path: Path) => boolean;
 
-/** Reads an invalid member as an absent one. */
 function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
   return schema.optional().catch(undefined);
 }
@@ -100,7 +99,6 @@ function fixedKeyProblems({ stores, keys }: Parts, isRight: IsRight): readonly P
   return isMisplaced ? [misplaced, ...problems] : problems;
 }
 
-/** A key with the id or the secret of an earlier one. */
 function repeated(
   member: 'id' | 'secret',
   index: number,
@@ -128,7 +126,6 @@ function weakSecret(secret: string | undefined, index: number): readonly Problem
   return [{ path, sentence }];
 }
 
-/** Ports that another member of the file uses already. */
 function portProblems({ listen, metrics, admin }: Parts, isRight: IsRight): readonly Problem[] {
   const bound = { listen: listen ?? { port: undefined }, metrics, admin };
   const ports = (['listen', 'metrics', 'admin'] as const).flatMap((member) => {

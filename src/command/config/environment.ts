@@ -2,20 +2,15 @@
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
 import { formatPath, type Path, type Problem } from '../../ports/set-up.ts';
 
-/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `${NAME}`, `${NAME:-default}`, or `$${`, which stands for `${`; and a `${` that has no end. */
 const reference = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const content = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
-/** A value in which all references are replaced except those that can't be. */
 export interface Replaced {
   readonly value: JsonValue;
-  /**
-   * The members with a reference that can't be replaced. No message contains the value of a
-   * variable.
-   */
+  /** No message contains the value of a variable. */
   readonly problems: readonly Problem[];
 }
 
@@ -46,7 +41,6 @@ export function withEnvironment(value: JsonValue, env: Environment): Replaced {
   return { value: replaced, problems };
 }
 
-/** The reference to a variable, as it is written in the file. */
 export function referenceTo(name: string): string {
   return ['${', name, '}'].join('');
 }
@@ -79,7 +73,6 @@ const secretNames: ReadonlySet<unknown> = new Set(['credential', 'secret', 'toke
 /** Members in which the user chooses the names, so that a name says nothing about a secret. */
 const freeNames: ReadonlySet<unknown> = new Set(['metadata', 'headers', 'price', 'cost']);
 
-/** Whether the member at the path holds a secret. */
 export function isSecretMember(path: Path): boolean {
   return secretNames.has(path.at(-1)) && !path.some((name) => freeNames.has(name));
 }

@@ -5,7 +5,6 @@ import { costJsonSchema, priceJsonSchema } from '../../prices/schema.ts';
 import { configForm } from './config.ts';
 import { referenceTo } from './environment.ts';
 
-/** A JSON Schema, or a part of one. */
 export type JsonSchema = Record<string, unknown>;
 
 /** The schemas of members whose JSON form differs from the one in code. */

@@ -21,7 +21,6 @@ import { configForm, type ServeConfig } from './config.ts';
 import { crossProblems } from './cross-references.ts';
 import { type Environment, isReference, isSecretMember, withEnvironment } from './environment.ts';
 
-/** A valid configuration, and the models in it if its catalog has any. */
 export interface ReadConfig {
   readonly config: ServeConfig;
   readonly models: readonly Model[] | undefined;

@@ -3,7 +3,6 @@ import type { StoresConfig } from './config.ts';
 
 type Database = 'sqlite' | 'postgres' | 'redis';
 
-/** The store for each kind of data. */
 export type StoreChoice = {
   readonly [Name in Exclude<keyof StoresConfig, Database>]-?: NonNullable<StoresConfig[Name]>;
 };

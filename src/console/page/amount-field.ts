@@ -7,7 +7,6 @@ import { type Attributes, el } from './dom.ts';
 import { type Field, textField } from './field.ts';
 import { amountText, nanosOf } from './format.ts';
 
-/** A field whose value is an amount. */
 export interface AmountField extends Field {
   /**
    * The amount in nanos.
@@ -17,7 +16,6 @@ export interface AmountField extends Field {
   nanos(): string;
 }
 
-/** An amount; a negative one only where `isSigned`. */
 export function amountField(
   name: string,
   label: string,

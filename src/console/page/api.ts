@@ -5,13 +5,10 @@ export interface ApiFailure {
   readonly kind: 'signed_out' | 'disconnected' | 'refused';
   /** The code of the interface: `not_supported`, `conflict`. */
   readonly code: string;
-  /** One sentence for people. */
   readonly message: string;
-  /** The member that is wrong. */
   readonly field: string | undefined;
 }
 
-/** A failed request. */
 class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly failure: ApiFailure;
@@ -22,7 +19,6 @@ class ApiError extends Error {
   }
 }
 
-/** The admin interface. */
 export interface Api {
   /** The URL of a file that the browser downloads. */
   urlOf(path: string, query?: Query): string;
@@ -76,7 +72,6 @@ interface ErrorMembers {
 /** How long a request and its reply may take. Browsers queue requests without a time limit. */
 const answerMs = 30_000;
 
-/** Aborts a request after its time, or with the signal of its caller. */
 async function withinTime<T>(
   init: RequestInit,
   run: (timed: RequestInit) => Promise<T>,
@@ -133,7 +128,6 @@ function failed(
   return new ApiError({ kind, code, message, field });
 }
 
-/** What a request failed with; undefined for anything else that was thrown. */
 export function failureOf(error: unknown): ApiFailure | undefined {
   return isApiError(error) ? error.failure : undefined;
 }
@@ -142,12 +136,10 @@ function isApiError(error: unknown): error is ApiError {
   return error instanceof Object && 'name' in error && error.name === 'ApiError';
 }
 
-/** The message that people see for anything that was thrown. */
 export function messageOf(error: unknown): string {
   return failureOf(error)?.message ?? 'An error occurred on this page. Reload it.';
 }
 
-/** Whether the page itself aborted the request. */
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }

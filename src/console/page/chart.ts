@@ -5,38 +5,31 @@
 import uPlot from 'uplot';
 import { button, el, refill } from './dom.ts';
 
-/** One part of each bar. */
 export interface BarSeries {
   readonly name: string;
   /** The CSS custom property of its colour: `--complete`. */
   readonly color: string;
 }
 
-/** What a chart shows. */
 export interface ChartInput {
   /** A sentence for screen readers. */
   readonly label: string;
   /** From the bottom to the top. */
   readonly series: readonly BarSeries[];
-  /** The head of the first column of the table. */
   readonly timeName: string;
   valueText(value: number): string;
   /** Text of a value at the axis. Default: `valueText`. */
   axisText?(value: number): string;
-  /** Below the axis. */
   tickText(ms: number): string;
-  /** Of one bar. */
   barText(ms: number): string;
 }
 
-/** The bars. */
 export interface ChartData {
   readonly startsMs: readonly number[];
   /** By series, then by bar; NaN where it is not known. */
   readonly values: readonly (readonly number[])[];
 }
 
-/** A chart that is shown. */
 export interface Chart {
   readonly node: HTMLElement;
   update(data: ChartData): void;
@@ -45,7 +38,6 @@ export interface Chart {
 
 const heightPx = 190;
 
-/** Creates a chart without bars. */
 export function barChart(input: ChartInput): Chart {
   const readout = el('p', { class: 'readout' });
   const holder = el('div', { class: 'chart', role: 'img', 'aria-label': input.label });
@@ -169,7 +161,6 @@ function colorOf(node: HTMLElement, property: string): string {
   return getComputedStyle(node).getPropertyValue(property).trim();
 }
 
-/** The values of one bar, or the sums of all. */
 function readoutOf(
   { series, barText, valueText }: ChartInput,
   { startsMs, values }: ChartData,

@@ -1,6 +1,5 @@
 /** Copies text, and reports if the browser does not allow it: only secure origins may. */
 
-/** Copies; `announce` says how it went. */
 export function copyText(text: string, what: string, announce: (text: string) => void): void {
   const refused = (): void => announce('This browser does not allow copying. Select the text.');
   // Undefined on a page that is neither on HTTPS nor on localhost, despite its type.

@@ -2,10 +2,8 @@
 import { failureOf, messageOf } from './api.ts';
 import { button, type Child, el, refill } from './dom.ts';
 
-/** A change that an operator can make. */
 export interface DialogInput {
   readonly title: string;
-  /** The label of the button that makes the change. */
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly content: Child;
@@ -13,7 +11,6 @@ export interface DialogInput {
   run(dialog: OpenDialog): Promise<Child | undefined>;
 }
 
-/** A dialog that is open. */
 export interface OpenDialog {
   close(): void;
   /** Whether Escape and the other usual ways may close it. */
@@ -31,7 +28,6 @@ export class FormProblem extends Error {
   }
 }
 
-/** Opens a dialog over the page. */
 export function openDialog(input: DialogInput): void {
   const node = el('dialog', { class: 'dialog', 'aria-label': input.title });
   let isKept = false;
@@ -92,7 +88,6 @@ function isFormProblem(error: unknown): error is FormProblem {
   return error instanceof Object && 'name' in error && error.name === 'FormProblem';
 }
 
-/** The message for a form that could not be sent, or was refused. */
 export function problemText(error: unknown): string {
   return isFormProblem(error) ? error.message : messageOf(error);
 }
@@ -101,7 +96,6 @@ function fieldIn(error: unknown): string | undefined {
   return isFormProblem(error) ? error.field : failureOf(error)?.field;
 }
 
-/** Marks the field that is wrong, also for screen readers. */
 function markField(form: HTMLFormElement, name: string | undefined): void {
   for (const field of form.querySelectorAll('input, select')) {
     const isWrong = name !== undefined && field.getAttribute('name') === name;

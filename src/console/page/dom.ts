@@ -44,7 +44,6 @@ type AttributeName =
 /** The attributes of an element; true is an attribute without a value, undefined and false none. */
 export type Attributes = { readonly [Name in AttributeName]?: string | boolean | undefined };
 
-/** An element with its attributes and children. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -67,7 +66,6 @@ function isOwnLink(href: string): boolean {
   return /^https?:$/.test(protocol) && origin === location.origin;
 }
 
-/** Flattens children and leaves out the undefined ones. */
 function nodesOf(children: readonly Child[]): readonly (Node | string)[] {
   return children.flatMap((child) => {
     if (child === undefined) return [];
@@ -75,10 +73,7 @@ function nodesOf(children: readonly Child[]): readonly (Node | string)[] {
   });
 }
 
-/**
- * Replaces the content of an element. If an element with `data-focus` had the focus, the new
- * element with the same value gets it, so that a refresh does not lose the keyboard focus.
- */
+/** The new element with the same `data-focus` value gets the focus that the old one had. */
 export function refill(node: Element, ...children: readonly Child[]): void {
   const { activeElement } = document;
   const mark = node.contains(activeElement) ? activeElement?.getAttribute('data-focus') : null;
@@ -90,7 +85,6 @@ export function refill(node: Element, ...children: readonly Child[]): void {
   if (again instanceof HTMLElement) again.focus();
 }
 
-/** A button that runs an action. */
 export function button(
   label: Child,
   action: () => void,
@@ -101,18 +95,15 @@ export function button(
   return node;
 }
 
-/** A link to a route. */
 export function link(href: string, label: Child, attributes: Attributes = {}): HTMLAnchorElement {
   return el('a', { href, ...attributes }, label);
 }
 
-/** A time that shows its exact value in UTC as a tooltip. */
 export function timeOf(ms: number, text: string): HTMLElement {
   const iso = new Date(ms).toISOString();
   return el('time', { datetime: iso, title: iso.replace('T', ' ').replace('Z', ' UTC') }, text);
 }
 
-/** Text for screen readers only. */
 export function hiddenText(text: string): HTMLElement {
   return el('span', { class: 'only-read' }, text);
 }

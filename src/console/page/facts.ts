@@ -1,10 +1,8 @@
 /** Names with their values, one below the other. */
 import { type Child, el } from './dom.ts';
 
-/** A name and its value; undefined leaves it out. */
 export type Fact = readonly [name: string, value: Child];
 
-/** A titled list of facts. */
 export function factList(title: string, facts: readonly Fact[]): HTMLElement {
   const known = facts.filter(([, value]) => value !== undefined && value !== '');
   return el(

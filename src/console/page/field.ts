@@ -1,7 +1,6 @@
 /** The fields of forms, each with its label and, if the interface refuses its value, the reason. */
 import { type Attributes, el } from './dom.ts';
 
-/** A field with its label. */
 export interface Field {
   readonly node: HTMLElement;
   readonly input: HTMLInputElement | HTMLSelectElement;
@@ -9,7 +8,6 @@ export interface Field {
   value(): string;
 }
 
-/** A field of text. */
 export function textField(
   name: string,
   label: string,
@@ -27,7 +25,6 @@ export function textField(
   return fieldOf(label, input, hint);
 }
 
-/** A choice of a few. */
 export function choiceField(
   name: string,
   label: string,
@@ -55,13 +52,11 @@ function fieldOf(label: string, input: Field['input'], hint?: string): Field {
   return { node, input, value: () => input.value.trim() };
 }
 
-/** One of several options, each with a sentence. */
 export interface Choice {
   readonly node: HTMLElement;
   value(): string;
 }
 
-/** Radio buttons. */
 export function radioField(
   name: string,
   label: string,

@@ -160,12 +160,10 @@ export function clockText(ms: number, nowMs: number, format: Intl.DateTimeFormat
   return isToday ? format.format(ms) : `${day.format(ms)} ${format.format(ms)}`;
 }
 
-/** The local time without seconds. */
 export function minuteText(ms: number): string {
   return minuteClock.format(ms);
 }
 
-/** The same, with the day unless it is today. */
 export function sinceText(ms: number, nowMs: number): string {
   return `since ${clockText(ms, nowMs, minuteClock)}`;
 }
@@ -181,7 +179,6 @@ const utcDay = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** The day in UTC: `23 Nov`. */
 export function utcDayText(ms: number): string {
   return utcDay.format(ms);
 }

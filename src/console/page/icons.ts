@@ -22,12 +22,10 @@ const paths = {
   download: 'M8 2v8M4.5 6.8L8 10.3l3.5-3.5M2.5 13.5h11',
 } as const;
 
-/** The name of an icon. */
 export type IconName = keyof typeof paths;
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
-/** An icon; screen readers skip it. */
 export function icon(name: IconName): SVGSVGElement {
   const path = document.createElementNS(svgNamespace, 'path');
   path.setAttribute('d', paths[name]);

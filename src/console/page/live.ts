@@ -7,12 +7,10 @@ import { type Api, failureOf } from './api.ts';
 import type { Range } from './route.ts';
 import type { Now } from './wire.ts';
 
-/** How the page is connected. */
 export type Connection =
   | { readonly state: 'connecting' | 'live' | 'signed_out' }
   | { readonly state: 'stale'; readonly sinceMs: number };
 
-/** Receives the live figures and the state of the connection. */
 export interface LiveListener {
   onNow(now: Now): void;
   onConnection(connection: Connection): void;
@@ -20,14 +18,12 @@ export interface LiveListener {
   onFailure(message: string): void;
 }
 
-/** The running connection. */
 export interface Live {
   /** Requests another range, or tries again after a failure. */
   restart(range: Range): void;
   close(): void;
 }
 
-/** Without new figures for this long, the figures are stale. */
 const staleMs = 10_000;
 const pollMs = 5_000;
 /** How often a hidden page requests the figures, for the mark in its title. */

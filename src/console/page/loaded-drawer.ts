@@ -6,22 +6,17 @@ import { icon } from './icons.ts';
 import { loading } from './panel.ts';
 import type { ViewName } from './route.ts';
 
-/** What a sheet shows. */
 export interface LoadedDrawerInput<T> {
   /** For screen readers: `Request`. */
   readonly label: string;
-  /** The view over which it opens. */
   readonly view: ViewName;
-  /** What is loaded, as in `Loading the key …`. */
   readonly what: string;
   title(id: string): Child;
   load(id: string, signal: AbortSignal): Promise<T>;
-  /** `again` loads once more. */
   render(found: T, again: () => void): Child;
   problem(error: unknown, again: () => void): Child;
 }
 
-/** A sheet that follows the URL. */
 export interface LoadedDrawer {
   readonly node: HTMLElement;
   /** What to show; undefined closes the sheet. */
@@ -29,7 +24,6 @@ export interface LoadedDrawer {
   close(): void;
 }
 
-/** Creates the closed sheet. */
 export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>): LoadedDrawer {
   let shown: string | undefined;
   let loads = new AbortController();
@@ -67,7 +61,6 @@ export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>):
   };
 }
 
-/** A sheet that can be opened and closed. */
 interface Drawer {
   readonly node: HTMLDialogElement;
   open(title: Child, ...content: readonly Child[]): void;

@@ -10,16 +10,13 @@ import { worstOf } from './views/now-sentence.ts';
 import { views } from './views/table.ts';
 import type { Now, Session } from './wire.ts';
 
-/** How long a message stays. */
 const shownMs = 6_000;
 
-/** The corner, and a function that shows a message in it. */
 interface Toaster {
   readonly node: HTMLElement;
   announce(text: string): void;
 }
 
-/** Creates the corner. */
 function toaster(): Toaster {
   const node = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
   return {
@@ -32,7 +29,6 @@ function toaster(): Toaster {
   };
 }
 
-/** What the running page remembers. */
 interface PageState {
   route: Route;
   view: View | undefined;
@@ -57,7 +53,6 @@ async function start(main: HTMLElement): Promise<void> {
   }
 }
 
-/** Runs the page, and returns what ends it. */
 function run(main: HTMLElement, api: Api, session: Session): () => void {
   const state: PageState = {
     route: routeOf(location.hash, '1h'),
@@ -159,7 +154,6 @@ function openView(main: HTMLElement, state: PageState, page: PageContext): void 
   scrollTo(0, 0);
 }
 
-/** The title of the browser tab shows when something is wrong. */
 function showTitle(route: Route, { title }: Session, now: Now | undefined): void {
   const worst = now === undefined ? 'ok' : worstOf(now);
   const mark = { ok: '', warn: '▲ ', bad: '● ' }[worst];
@@ -202,7 +196,6 @@ function focusSearch(): boolean {
   return true;
 }
 
-/** The top of the page. */
 interface Shell {
   readonly node: HTMLElement;
   show(route: Route): void;
@@ -213,7 +206,6 @@ interface Shell {
   tick(): void;
 }
 
-/** Creates the top of the page. */
 function shellOf(page: PageContext, canSignOut: boolean): Shell {
   const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
   const rangePicker = el('nav', { class: 'ranges', 'aria-label': 'Range of time' });

@@ -1,7 +1,6 @@
 /** Pages through a list. Cursors only lead forwards, so the earlier ones are remembered. */
 import { button, el, refill } from './dom.ts';
 
-/** The position in a list. */
 export interface Pager {
   readonly node: HTMLElement;
   /** Where the page begins; undefined for the first. */
@@ -11,7 +10,6 @@ export interface Pager {
   reset(): void;
 }
 
-/** Creates the two buttons; `load` is called when one is pressed. */
 export function pager(load: () => void): Pager {
   const node = el('div', { class: 'pager' });
   let cursors: readonly (string | undefined)[] = [undefined];

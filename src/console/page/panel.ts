@@ -6,7 +6,6 @@ import { isAborted, messageOf } from './api.ts';
 import { button, type Child, el, refill } from './dom.ts';
 import { icon } from './icons.ts';
 
-/** A panel that loads what it shows. */
 export interface Panel {
   readonly node: HTMLElement;
   /** Loads again; what is shown stays until the new data is there. */
@@ -14,12 +13,10 @@ export interface Panel {
   close(): void;
 }
 
-/** What a panel shows, and where it gets it. */
 export interface PanelInput<T> {
   readonly title: string;
   /** What is loaded, as in `Loading calls …`. */
   readonly what: string;
-  /** Controls beside the title. */
   readonly tools?: Child;
   load(signal: AbortSignal): Promise<T>;
   render(data: T): Child;
@@ -53,7 +50,6 @@ export function panel<T>({ title, what, tools, load, render }: PanelInput<T>): P
   return { node, load: () => void run(), close: () => running?.abort() };
 }
 
-/** A titled section, with controls beside its title. */
 export function section(title: string, tools: Child, ...content: readonly Child[]): HTMLElement {
   const controls = el('div', { class: 'tools' }, tools);
   return el(
@@ -64,7 +60,6 @@ export function section(title: string, tools: Child, ...content: readonly Child[
   );
 }
 
-/** A section whose title changes. */
 export function titledSection(heading: HTMLElement, ...content: readonly Child[]): HTMLElement {
   return el('section', { class: 'panel' }, el('div', { class: 'panel-head' }, heading), ...content);
 }
@@ -80,7 +75,6 @@ export function loading(what: string): HTMLElement {
   );
 }
 
-/** What went wrong, with a way to try again. */
 export function failure(message: string, retry: () => void): HTMLElement {
   return el(
     'div',
@@ -91,7 +85,6 @@ export function failure(message: string, retry: () => void): HTMLElement {
   );
 }
 
-/** The message if there is nothing to show. */
 export function empty(...content: readonly Child[]): HTMLElement {
   return el('div', { class: 'empty' }, ...content);
 }

@@ -5,28 +5,21 @@
 /** The views, in the order of the tabs. */
 export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels'] as const;
 
-/** The name of a view. */
 export type ViewName = (typeof viewNames)[number];
 
-/** The ranges of time, shortest first. */
 export const ranges = ['15m', '1h', '24h', '30d'] as const;
 
-/** A range of time until now. */
 export type Range = (typeof ranges)[number];
 
-/** What the page shows. */
 export interface Route {
   readonly view: ViewName;
-  /** The call or key whose details are shown. */
   readonly id?: string | undefined;
   readonly range: Range;
-  /** The filters of the view. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 const minuteMs = 60_000;
 
-/** How long a range is. */
 export const rangeMs: Readonly<Record<Range, number>> = {
   '15m': 15 * minuteMs,
   '1h': 60 * minuteMs,
@@ -58,7 +51,6 @@ function decoded(text: string): string {
   }
 }
 
-/** The URL of a route; filters without a value are left out. */
 export function hrefOf({ view, id, range, params }: Route): string {
   const filters = Object.entries(params).filter(([, value]) => value !== '');
   const search = new URLSearchParams([['range', range], ...filters]);

@@ -4,7 +4,6 @@ import { el } from './dom.ts';
 import { icon } from './icons.ts';
 import type { Route, ViewName } from './route.ts';
 
-/** What can be searched for and chosen. */
 export interface SearchBarInput {
   readonly view: ViewName;
   readonly label: string;
@@ -16,7 +15,6 @@ export interface SearchBarInput {
   }[];
 }
 
-/** The bar above a list. */
 export interface SearchBar {
   readonly node: HTMLElement;
   show(route: Route): void;
@@ -54,7 +52,6 @@ export function searchBar(page: PageContext, input: SearchBarInput): SearchBar {
   };
 }
 
-/** A search field. */
 export interface SearchField {
   readonly node: HTMLElement;
   readonly input: HTMLInputElement;

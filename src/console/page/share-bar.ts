@@ -7,7 +7,6 @@ export function shareBar(share: number, color: string): HTMLElement {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, part(share, `fill${color}`));
 }
 
-/** The same with its number. */
 export function shareCell(share: number, color: string): HTMLElement {
   const percent = el('span', { class: 'percent' }, `${Math.round(share * 100)} %`);
   return el('span', { class: 'shared' }, shareBar(share, color), percent);
@@ -16,7 +15,6 @@ export function shareCell(share: number, color: string): HTMLElement {
 /** A key needs attention if it has used this share of its limit. */
 export const nearlyOut = 0.9;
 
-/** The amounts of a quota. */
 export interface QuotaAmounts {
   readonly usedNanos: string;
   readonly heldNanos: string;
@@ -28,7 +26,6 @@ export function fullnessOf({ usedNanos, heldNanos, limitNanos }: QuotaAmounts): 
   return shareOf(BigInt(usedNanos) + BigInt(heldNanos), limitNanos);
 }
 
-/** Used and held, within the limit. */
 export function quotaBar(amounts: QuotaAmounts): HTMLElement {
   const { usedNanos, heldNanos, limitNanos } = amounts;
   const fullness = fullnessOf(amounts);

@@ -3,7 +3,6 @@
  * the console.
  */
 
-/** What the open page remembers. */
 interface PageState {
   /** The requested route of the console: `#/keys?range=1h`. */
   place: string;

@@ -1,7 +1,6 @@
 /** Tables that become cards on a narrow screen: each cell knows the name of its column. */
 import { type Child, el } from './dom.ts';
 
-/** A column of a table. */
 export interface Column<T> {
   readonly head: string;
   /** Numbers stand to the right; `main` is the title of a card. */
@@ -9,7 +8,6 @@ export interface Column<T> {
   cell(row: T): Child;
 }
 
-/** What a table shows. */
 export interface TableInput<T> {
   /** For screen readers. */
   readonly label: string;
@@ -21,7 +19,6 @@ export interface TableInput<T> {
   rowClass?(row: T): string | undefined;
 }
 
-/** A table with a head. */
 export function table<T>(input: TableInput<T>): HTMLElement {
   const { label, columns, rows } = input;
   const head = columns.map(({ head: name, kind = 'text' }) =>

@@ -76,7 +76,6 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
 /** Appends lines to a file, with one write in flight. */
 interface LineWriter {
   add(line: string): void;
-  /** The number of lines that wait. */
   count(): number;
   isWriting(): boolean;
   /** Writes the lines that wait, or joins the write in flight. */

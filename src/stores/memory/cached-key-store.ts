@@ -116,7 +116,6 @@ interface CacheSettings extends Required<Omit<CachedKeyStoreOptions, 'vary'>> {
   readonly vary: CachedKeyStoreOptions['vary'] | undefined;
 }
 
-/** The cached keys of a store. */
 interface KeyCache {
   readonly store: KeyStore;
   readonly settings: CacheSettings;
@@ -227,14 +226,12 @@ function checked(store: KeyStore, options: CachedKeyStoreOptions): CacheSettings
   return { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, vary, clock };
 }
 
-/** The result of a lookup, and until when it is served without another one. */
 interface Found {
   readonly key: ApiKey | undefined;
   readonly foundMs: number;
   readonly freshUntilMs: number;
 }
 
-/** A bounded number of lookups; the least recently used one is evicted. */
 interface Lru {
   get(digest: string): Found | undefined;
   set(digest: string, found: Found): void;

@@ -11,14 +11,12 @@ export interface Due {
 /** A heap, earliest first. Change it only by the functions below. */
 export type DueQueue<T extends Due> = QueueEntry<T>[];
 
-/** An item's entry in one queue. */
 export interface QueueEntry<T extends Due> {
   readonly queue: DueQueue<T>;
   readonly item: T;
   index: number;
 }
 
-/** Adds an item to a queue. */
 export function enqueue<T extends Due>(queue: DueQueue<T>, item: T): QueueEntry<T> {
   const entry = { queue, item, index: queue.length };
   queue.push(entry);
@@ -26,7 +24,6 @@ export function enqueue<T extends Due>(queue: DueQueue<T>, item: T): QueueEntry<
   return entry;
 }
 
-/** Removes an entry from its queue, at any index. */
 export function dequeue<T extends Due>(entry: QueueEntry<T>): void {
   const last = entry.queue.pop();
   if (last === undefined || last === entry) return;
@@ -34,13 +31,11 @@ export function dequeue<T extends Due>(entry: QueueEntry<T>): void {
   reorder(last);
 }
 
-/** Restores the heap order after the item's time has changed. */
 export function reorder<T extends Due>(entry: QueueEntry<T>): void {
   siftUp(entry);
   siftDown(entry);
 }
 
-/** The item that is due first, if it is due now. */
 export function firstDue<T extends Due>(queue: DueQueue<T>, nowMs: number): T | undefined {
   const item = queue[0]?.item;
   return item !== undefined && item.dueAtMs <= nowMs ? item : undefined;

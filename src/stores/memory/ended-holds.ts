@@ -13,7 +13,6 @@ import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { HashedId } from './hold-table.ts';
 import { type Tombstones, tombstones } from './tombstones.ts';
 
-/** How a hold ended. */
 export type HoldEnding = 'settled' | 'released' | 'expired';
 
 /** What an expiry has charged to a row; a late settle takes it back. */
@@ -22,7 +21,6 @@ export interface ExpiryCharge {
   readonly onExpire: Nanos;
 }
 
-/** The end of one hold. */
 export interface EndedHold<Charge> {
   readonly as: HoldEnding;
   /** For `settled`: the final charge, by line. */
@@ -36,11 +34,9 @@ export interface EndedId extends HashedId {
   readonly partition: { readonly number: number };
 }
 
-/** The ended holds of all partitions that are still remembered. */
 export interface EndedHolds {
   /** Remembers an ending; a later one of the same id replaces it. */
   add(name: EndedId, end: EndedHold<Pick<QuotaLine, 'amount'>>, nowMs: number): void;
-  /** How the hold of this id ended, or undefined. */
   find(name: EndedId): EndedHold<Nanos> | undefined;
 }
 
@@ -59,7 +55,6 @@ interface EndedTable {
   capacity: number;
 }
 
-/** An empty list that remembers at most `limit` endings, each for `maxAgeMs`. */
 export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   const maxRemembered = Math.min(limit, maxEnded);
   const expiries: EndedTable['expiries'] = new Map();
@@ -118,7 +113,6 @@ function chain({ latest, before, hashes }: EndedLists, slot: number, number: num
   latest[bucket] = number;
 }
 
-/** Writes an ending into its slot, and adds it to the chain of its bucket by its number. */
 function write(
   { expiries, lists }: EndedTable,
   { slot, number }: { readonly slot: number; readonly number: number },

@@ -4,19 +4,16 @@
  * (`docs/internals/performance.md`).
  */
 
-/** An id and its hash. */
 export interface HashedId {
   readonly id: string;
   /** Computed by {@link hashOf}. */
   readonly hash: number;
 }
 
-/** An item of a table, linked to the next one in its bucket. */
 export interface Chained<T> extends HashedId {
   next: T | undefined;
 }
 
-/** Items by their id. */
 export interface HoldTable<T extends Chained<T>> {
   find(id: HashedId): T | undefined;
   /** Adds an item whose id is not in the table. */
@@ -70,7 +67,6 @@ function put<T extends Chained<T>>(buckets: (T | undefined)[], item: T): void {
   buckets[bucket] = item;
 }
 
-/** The items in twice as many buckets. */
 function rehashed<T extends Chained<T>>(buckets: readonly (T | undefined)[]): (T | undefined)[] {
   const wider = emptyBuckets<T>(buckets.length * 2);
   for (const first of buckets) {

@@ -16,16 +16,13 @@ import type {
 } from '../../ports/idempotency-store.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 
-/** A record and what the store itself needs to know about it. */
 interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
   readonly record: ClaimRecord;
   readonly leaseEndsAtMs: number;
   readonly forgetAtMs: number;
 }
 
-/** A bounded number of records. */
 interface IdempotencyRecords {
-  /** The record of this name, if it is still remembered. */
   find(name: string, nowMs: number): Kept | undefined;
   /**
    * Adds a running record in place of any other of this name.
@@ -33,7 +30,6 @@ interface IdempotencyRecords {
    * @throws StoreUnavailable if nothing may be forgotten for it, or the key has its fair share
    */
   add(name: string, kept: Kept, nowMs: number): void;
-  /** Replaces a running record by its end. */
   end(name: string, running: Kept, ended: Kept): void;
   forget(name: string): void;
 }
@@ -54,7 +50,6 @@ interface Table {
   readonly pinned: FairShares;
 }
 
-/** An empty table. */
 function idempotencyRecords(maxRecords: number): IdempotencyRecords {
   const byName = new Map<string, Kept>();
   const table: Table = {

@@ -6,7 +6,6 @@
 /** One owner holds at most this share of a bounded store. */
 export const ownerShare = 0.25;
 
-/** How many entries of an owner are forgotten at once. */
 const maxForgotten = 1_000;
 
 /** An entry, whose name is unique among those of all owners. */
@@ -18,13 +17,11 @@ export interface OwnedEntry<Value> {
   readonly forgetAtMs: number;
 }
 
-/** Entries in the order in which they were added. The first ones are forgotten first. */
 interface Entries<Value> {
   readonly byName: Map<string, OwnedEntry<Value>>;
   bytes: number;
 }
 
-/** The entries of all owners. */
 export interface OwnedEntries<Value> {
   /** The entry with this name, unless its time is over. */
   get(name: string, nowMs: number): OwnedEntry<Value> | undefined;
@@ -32,15 +29,12 @@ export interface OwnedEntries<Value> {
   fits(bytes: number): boolean;
   /** Adds an entry that fits as the last one, in place of the one with its name. */
   add(entry: OwnedEntry<Value>): void;
-  /** Forgets the entry with this name, if there is one. */
   remove(name: string): void;
   /** Forgets what this owner keeps above its share, then what all keep above the bound. */
   makeRoom(owner: string, nowMs: number): void;
-  /** Forgets the first entries of an owner; returns how many. */
   forgetSome(owner: string): number;
 }
 
-/** Makes an empty table. */
 export function ownedEntries<Value>(maxBytes: number): OwnedEntries<Value> {
   const table: Table<Value> = { all: { byName: new Map(), bytes: 0 }, owners: new Map() };
   const { all, owners } = table;

@@ -47,7 +47,6 @@ export interface Partition {
   readonly leases: DueQueue<Reservation>;
 }
 
-/** One line of a reservation. */
 export interface HeldLine {
   readonly subject: Subject;
   readonly row: Row;
@@ -60,7 +59,6 @@ export interface HeldLine {
   entry: QueueEntry<Reservation> | undefined;
 }
 
-/** The key of a hold. */
 export interface HoldName extends HashedId {
   readonly partition: Partition;
 }
@@ -72,17 +70,14 @@ export interface Reservation extends HoldName {
   /** The call no longer runs, but its money stays held. */
   isIdle: boolean;
   entry: QueueEntry<Reservation> | undefined;
-  /** The next reservation in the same bucket of the hold table. */
   next: Reservation | undefined;
 }
 
-/** All partitions and their ended holds. */
 export interface Ledger {
   readonly partitions: Map<string, Partition>;
   readonly ended: EndedHolds;
 }
 
-/** An empty ledger that remembers at most `limit` ended reservations, each for `maxAgeMs`. */
 export function openLedger(limit: number, maxAgeMs: number): Ledger {
   return { partitions: new Map(), ended: endedHolds(limit, maxAgeMs) };
 }
@@ -109,13 +104,11 @@ export function holdName(
   return { id, hash: hashOf(id), partition: partitionOf(ledger, partition) };
 }
 
-/** The row of a subject and period, or undefined. */
 export function findRow(partition: Partition, subject: string, period: string): Row | undefined {
   const known = partition.subjects.get(subject);
   return known === undefined ? undefined : findRowIn(known, period);
 }
 
-/** The row of a period, or undefined. */
 export function findRowIn({ latest }: Subject, period: string): Row | undefined {
   let row = latest;
   while (row !== undefined && row.period !== period) row = row.older;
@@ -127,7 +120,6 @@ export function rowOf(partition: Partition, subject: string, period: string): Ro
   return rowIn(subjectOf(partition, subject), period);
 }
 
-/** The row of a period, created without a limit where there is none. */
 export function rowIn(subject: Subject, period: string): Row {
   const known = findRowIn(subject, period);
   if (known !== undefined) return known;
@@ -183,7 +175,6 @@ export function hold(
   return reservation;
 }
 
-/** Moves the end of a lease. */
 export function renew(reservation: Reservation, dueAtMs: number): void {
   reservation.dueAtMs = dueAtMs;
   if (reservation.entry !== undefined) reorder(reservation.entry);
@@ -225,7 +216,6 @@ function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
   for (const { row, onExpire } of expiry) row.used += onExpire;
 }
 
-/** Expires due leases of a queue, at most `max`; returns how many. */
 export function expireDue(
   ledger: Ledger,
   queue: DueQueue<Reservation>,
@@ -264,7 +254,6 @@ export function findHeld(ledger: Ledger, name: HoldName, nowMs: number): Reserva
   return undefined;
 }
 
-/** The subject of this name, created where there is none. */
 export function subjectOf(partition: Partition, name: string): Subject {
   const known = partition.subjects.get(name);
   if (known !== undefined) return known;

@@ -79,7 +79,6 @@ function replay(known: Reservation, input: ReserveInput, epochMs: number): Reser
   return same ? held(known, true, epochMs) : { status: 'id_conflict' };
 }
 
-/** Whether a line has the same subject and period as a held line. */
 function isOf({ subject, period }: QuotaLine, line: HeldLine | undefined): line is HeldLine {
   return line?.subject.name === subject && line.row.period === period;
 }
@@ -194,7 +193,6 @@ export function extend(
   return refusal ?? { status: 'held', expiresAtMs };
 }
 
-/** Grows a hold, or returns why it can't grow. */
 function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult | undefined {
   for (const [index, { row, subject }] of reservation.lines.entries()) {
     const amount = add[index] ?? 0n;
@@ -288,7 +286,6 @@ export function sweep(
   return { expired, more };
 }
 
-/** Applies an operator's change to a row. */
 export function adjust(partition: Partition, input: AdjustInput): void {
   const { limit, addLimit = 0n } = input;
   const known = findRow(partition, input.subject, input.period);
@@ -304,7 +301,6 @@ export function adjust(partition: Partition, input: AdjustInput): void {
   row.version += 1;
 }
 
-/** The public state of a row. */
 export function stateOf({ limit, extra, used, held, inFlight, enabled, version }: Row): QuotaState {
   return { limit: limit ?? 0n, extra, used, held, inFlight, enabled, version };
 }

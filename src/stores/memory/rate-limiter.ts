@@ -122,7 +122,6 @@ export function memoryRateLimiter(options: MemoryRateLimiterOptions = {}): Memor
   };
 }
 
-/** The buckets of a take's period. */
 type BucketsOf = (take: RateTake) => RecentBuckets;
 
 function takeAll(takes: readonly RateTake[], of: BucketsOf, nowMs: number): RateDecision {

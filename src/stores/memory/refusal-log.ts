@@ -17,7 +17,6 @@ export interface MemoryRefusalLog extends RefusalLog, RefusalQueries {
   readonly refusals: readonly RecordedRefusals[];
 }
 
-/** A log that keeps this many counts. */
 export function memoryRefusalLog(limit: number): MemoryRefusalLog {
   // In the order in which they were added.
   const kept = new Map<string, RecordedRefusals>();

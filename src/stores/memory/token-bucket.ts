@@ -17,7 +17,6 @@ export interface TokenBucket {
   readonly limit: number;
 }
 
-/** How long a tick of a period is, in ms. */
 function tickMsOf(periodMs: RatePeriodMs): number {
   return periodMs / parts;
 }
@@ -48,7 +47,6 @@ export function waitMsOf(
   return dueTick * tickMsOf(periodMs) - nowMs;
 }
 
-/** The bucket after a take that is granted. */
 export function afterTake(
   bucket: TokenBucket | undefined,
   { amount, limit, periodMs }: RateTake,
@@ -58,7 +56,6 @@ export function afterTake(
   return { used: used + amount * parts, tick, limit };
 }
 
-/** The bucket after a correction; undefined if it is full. */
 export function afterAdjust(
   bucket: TokenBucket | undefined,
   { amount, limit: givenLimit, periodMs }: RateTake,
@@ -69,7 +66,6 @@ export function afterAdjust(
   return adjusted > 0 ? { used: adjusted, tick, limit } : undefined;
 }
 
-/** The whole amount that is left of a bucket for a take's limit. */
 export function remainingOf(bucket: TokenBucket | undefined, { limit }: RateTake): number {
   return Math.max(0, Math.floor(limit - (bucket?.used ?? 0) / parts));
 }

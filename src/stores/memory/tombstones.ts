@@ -11,7 +11,6 @@ export interface Tombstones {
    * entries that are too old, and the oldest one if the ring is full.
    */
   add(atMs: number): number;
-  /** The number that the next entry will have. */
   nextNumber(): number;
   /** Whether an entry is still remembered. Takes any number ever returned, and 0, for none. */
   has(number: number): boolean;
@@ -19,11 +18,8 @@ export interface Tombstones {
   slotOf(number: number): number;
 }
 
-/** How many entries are remembered and for how long, and what to do when one is forgotten. */
 export interface TombstoneOptions {
-  /** How many are remembered at most. */
   readonly limit: number;
-  /** How long each is remembered, within `limit`. */
   readonly maxAgeMs: number;
   /** Called with the slot of each entry as it is forgotten, before the slot is used again. */
   readonly forget: (slot: number) => void;
@@ -63,7 +59,6 @@ export function tombstones(options: TombstoneOptions): Tombstones {
   };
 }
 
-/** The least power of two that is not below a count. */
 function leastPowerOfTwo(count: number): number {
   return 2 ** Math.ceil(Math.log2(count));
 }

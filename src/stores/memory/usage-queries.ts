@@ -39,7 +39,6 @@ export interface KeptRecords {
   readonly firstSeq: number;
 }
 
-/** The queries over what `kept` returns. */
 export function memoryUsageQueries(kept: () => KeptRecords): MemoryUsageQueries {
   const matching = (filter: UsageRecordFilter): readonly NumberedRecord[] =>
     latestRevisions(kept()).filter(({ record }) => matches(record, filter));

@@ -38,7 +38,6 @@ export type RunBytesScript = (
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-/** Runs a script by its digest, and by its text if the server does not know it. */
 export function bytesScriptRunner(client: RedisBytesClient): RunBytesScript {
   return async (script, key, args, signal) => {
     const bytes = args.map((arg) => (typeof arg === 'string' ? arg : bufferOf(arg)));
@@ -55,7 +54,6 @@ export function bytesScriptRunner(client: RedisBytesClient): RunBytesScript {
   };
 }
 
-/** Whether a value is a client that can send and receive bytes. */
 export function isRedisBytesClient(value: unknown): value is RedisBytesClient {
   if (typeof value !== 'object' || value === null) return false;
   const hasMethod = (name: string): boolean => typeof Reflect.get(value, name) === 'function';

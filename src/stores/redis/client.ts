@@ -58,7 +58,6 @@ export interface ScriptCall {
   readonly mustLand?: boolean;
 }
 
-/** Runs a script by its digest, and by its text if the server does not know it. */
 export function scriptRunner(client: RedisClient): RunScript {
   const send = senderOf(client);
   return async (call, signal) => {
@@ -93,7 +92,6 @@ export function scriptLoader(client: RedisClient, scripts: readonly Script[]): L
   };
 }
 
-/** Whether a value is a supported client. */
 export function isRedisClient(value: unknown): value is RedisClient {
   return ['evalSha', 'evalsha', 'send'].some((name) => hasMethod(value, name));
 }

@@ -111,7 +111,6 @@ export function redisIdempotencyStore(options: RedisIdempotencyStoreOptions): Id
   return idempotencyStoreOver(scriptRunner(options.client), options);
 }
 
-/** The same store over a function that runs scripts. */
 export function idempotencyStoreOver(
   run: RunScript,
   { prefix = defaultPrefix }: Omit<RedisIdempotencyStoreOptions, 'client'>,

@@ -59,7 +59,6 @@ export function redisItemStore(options: RedisItemStoreOptions): ItemStore {
   return itemStoreOver(bytesScriptRunner(options.client), options);
 }
 
-/** The same store over a function that runs scripts. */
 export function itemStoreOver(
   run: RunBytesScript,
   options: Omit<RedisItemStoreOptions, 'client'>,

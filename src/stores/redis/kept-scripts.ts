@@ -98,13 +98,9 @@ return { tostring(#names) }
 
 const ofItems = preludeOf(`'i:' .. name`);
 const ofResults = preludeOf(`'r:' .. string.match(name, '[^:]*$')`);
-/** Puts items. */
 export const putItemsScript: Script = scriptOf(ofItems + put);
-/** Forgets items of an owner. */
 export const forgetItemsOfOwnerScript: Script = scriptOf(ofItems + forgetOwner);
-/** Puts replies. */
 export const putResultScript: Script = scriptOf(ofResults + put);
-/** Forgets replies of an owner. */
 export const forgetResultsOfOwnerScript: Script = scriptOf(ofResults + forgetOwner);
 
 /** ARGV: owner, a count, then ids. The reply has an empty list for what is not kept. */

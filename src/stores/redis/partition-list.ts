@@ -17,7 +17,6 @@ export interface PartitionList {
 /** How many added partitions a process remembers; above this it may add some again. */
 const maxRemembered = 10_000;
 
-/** The list under a key. */
 export function partitionList(run: RunScript, key: string): PartitionList {
   const added = new Set<string>();
 

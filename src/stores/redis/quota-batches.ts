@@ -10,7 +10,6 @@ import { extendScript, sweepScript } from './quota-scripts.ts';
 import { corrupt, countOf, textsOf } from './reply.ts';
 import type { Script } from './script.ts';
 
-/** Runs a quota script in a partition. */
 export type RunInPartition = (
   script: Script,
   partition: string,
@@ -112,7 +111,6 @@ function isNotDone(failure: unknown): boolean {
   return isStoreUnavailable(failure) && failure.outcome === 'not_done';
 }
 
-/** Leases of one partition, each with its index among the inputs. */
 type Batch = readonly { readonly index: number; readonly input: ExtendInput }[];
 
 async function extendBatch(

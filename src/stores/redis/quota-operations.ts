@@ -32,11 +32,8 @@ import {
 import { corrupt, textsOf } from './reply.ts';
 import { escaped } from './set-up.ts';
 
-/** Settings of a quota store. */
 export interface QuotaSettings {
-  /** Prefix of every key. */
   readonly prefix: string;
-  /** How long an ended reservation is remembered. */
   readonly endedTtlMs: number;
   readonly durability: 'replica-async' | 'durable';
 }
@@ -182,7 +179,6 @@ function problemsOf(
   ];
 }
 
-/** Parses lines of `name:value`. */
 function fieldsOf(info: readonly string[]): ReadonlyMap<string, string> {
   const lines = info.flatMap((text) => text.split('\r\n'));
   return new Map(

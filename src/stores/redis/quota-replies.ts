@@ -64,7 +64,6 @@ export function readRelease(reply: unknown): ReleaseResult {
   return status === 'already' ? { status, as: literalOf(detail, endings) } : corrupt();
 }
 
-/** The state of a row, or undefined where there is none. */
 export function readState(reply: unknown): QuotaState | undefined {
   const [found, limit, used, held, inFlight, enabled, version, extra] = textsOf(reply);
   if (found === 'none') return undefined;

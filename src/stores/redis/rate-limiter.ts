@@ -124,7 +124,6 @@ export function redisRateLimiter(options: RedisRateLimiterOptions): RateLimiter 
   return rateLimiterOver(scriptRunner(options.client), options.prefix);
 }
 
-/** The same limiter over a function that runs scripts. */
 export function rateLimiterOver(run: RunScript, prefix: string = defaultPrefix): RateLimiter {
   const runOn: RunOnOwner = async ({ script, mode, takes }, signal) => {
     const keys = takes.map(({ owner, bucket }) => `${prefix}:rate:{${escaped(owner)}}:${bucket}`);
@@ -144,7 +143,6 @@ export function rateLimiterOver(run: RunScript, prefix: string = defaultPrefix):
   };
 }
 
-/** A script for the buckets of one owner. */
 interface OwnerCall {
   readonly script: Script;
   readonly mode: 'take' | 'look' | 'adjust';

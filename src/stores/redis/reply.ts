@@ -4,16 +4,11 @@ import { StoreCorrupt } from '../../ports/call-options.ts';
 /** The largest integer of Redis, 2^63 − 1: sums of debts may exceed 2^53. */
 const maxRedisInteger = 9_223_372_036_854_775_807n;
 
-/**
- * A reply that is a list of strings.
- *
- * @throws StoreCorrupt where it is not one
- */
+/** @throws StoreCorrupt where it is not a list of strings */
 export function textsOf(reply: unknown): readonly string[] {
   return listOf(reply).map((text) => (typeof text === 'string' ? text : corrupt()));
 }
 
-/** A reply that is a list. */
 export function listOf(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : corrupt();
 }
@@ -25,7 +20,6 @@ export function nanosOf(text: string | undefined): bigint {
   return nanos <= maxRedisInteger ? nanos : corrupt();
 }
 
-/** The same, but possibly below zero. */
 export function signedNanosOf(text: string | undefined): bigint {
   return text?.startsWith('-') === true ? -nanosOf(text.slice(1)) : nanosOf(text);
 }
@@ -43,7 +37,6 @@ export function countIn(reply: unknown): number {
   return countOf(typeof count === 'string' ? count : undefined);
 }
 
-/** One of the expected literals. */
 export function literalOf<const Literal extends string>(
   text: string | undefined,
   literals: readonly Literal[],

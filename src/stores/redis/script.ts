@@ -7,7 +7,6 @@ export interface Script {
   readonly sha1: string;
 }
 
-/** The script with this text. */
 export function scriptOf(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }

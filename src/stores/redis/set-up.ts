@@ -4,7 +4,6 @@ import { positive } from '../../ports/set-up.ts';
 import { isRedisBytesClient } from './binary-client.ts';
 import { isRedisClient } from './client.ts';
 
-/** A supported client. */
 export const aRedisClient: z.ZodType = z.custom(
   isRedisClient,
   'must be a node-redis or ioredis client, or an object with send()',
@@ -25,7 +24,6 @@ export const aPrefix: z.ZodType = z
   .string('must match /^[A-Za-z0-9._:-]{1,64}$/')
   .regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must match /^[A-Za-z0-9._:-]{1,64}$/');
 
-/** The options that all stores of binary data have. */
 export const bytesStoreOptions: {
   readonly client: z.ZodType;
   readonly prefix: z.ZodType;
@@ -36,15 +34,12 @@ export const bytesStoreOptions: {
   maxBytes: positive.optional(),
 };
 
-/** How many bytes such a store keeps by default. */
 export const defaultMaxBytes: number = 64 * 1024 * 1024;
 
-/** Remedies for the options that all Redis stores have. */
 export const remedies: Readonly<Record<string, string>> = {
   client: 'Pass in the client that your app connected',
 };
 
-/** The default prefix of every key. */
 export const defaultPrefix = 'tollgate';
 
 function resendsForever(client: unknown): boolean {

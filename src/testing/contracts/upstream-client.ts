@@ -46,7 +46,6 @@ interface Upstream {
   readonly connections: () => number;
 }
 
-/** Runs a case against a server with this handler. */
 async function withUpstream(
   handler: Handler,
   run: (upstream: Upstream) => Promise<void>,
@@ -107,7 +106,6 @@ async function failureOf(call: Promise<unknown>, stage: UpstreamStage): Promise<
   return failure;
 }
 
-/** An origin that refuses connections. */
 async function refusedOrigin(): Promise<string> {
   let refused = '';
   await withUpstream(

@@ -16,7 +16,6 @@ export interface Agent {
 
 const simple: Agent = { rounds: 1, callsAtOnce: undefined, signsEachRound: false };
 
-/** The agent of this name. */
 export function agentOf(model: string): Agent {
   const rounds = /-agent-([1-9])$/.exec(model)?.[1];
   return rounds === undefined

@@ -3,7 +3,6 @@ import { isJsonObject, items, type JsonObject, type JsonValue, member } from '..
 import { requestId } from './anthropic-recordings.ts';
 import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
-/** A refusal in Anthropic's format. */
 export function anthropicError(
   status: number,
   type: string,
@@ -13,9 +12,7 @@ export function anthropicError(
   return json(status, errorDocument(type, message), headers);
 }
 
-/**
- * Anthropic's reply to a failure that is not the caller's. It uses 529 where others use 503.
- */
+/** Anthropic uses 529 where others use 503. */
 export function anthropicFailure(status: 429 | 500 | 503): Script {
   if (status === 429) {
     return anthropicError(
@@ -29,12 +26,10 @@ export function anthropicFailure(status: 429 | 500 | 503): Script {
   return anthropicError(529, 'overloaded_error', 'Overloaded');
 }
 
-/** The error event in a stream that fails half-way. */
 export const anthropicStreamError: string = `event: error\ndata: ${JSON.stringify(
   errorDocument('overloaded_error', 'Overloaded'),
 )}\n\n`;
 
-/** The refusal of a body that is not a JSON object or lacks a member, or undefined. */
 export function refuseBody(
   body: JsonValue | undefined,
   ...required: readonly string[]

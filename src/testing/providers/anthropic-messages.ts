@@ -15,7 +15,6 @@ import { counted, type ReplyContext } from './provider.ts';
 import { fragments, sampleOf } from './schema-sample.ts';
 import { json, type Script } from './scripts.ts';
 
-/** The model's content and stop reason. */
 interface Turn {
   readonly blocks: readonly Block[];
   readonly stopReason: 'end_turn' | 'tool_use' | 'refusal' | 'max_tokens' | 'stop_sequence';
@@ -24,7 +23,6 @@ interface Turn {
   readonly tokens: readonly [input: number, output: number];
 }
 
-/** The reply to a message request, with the fault that its model's name stands for. */
 export function messageScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body, 'model', 'max_tokens', 'messages');
   if (refusal !== undefined) return refusal;
@@ -105,10 +103,7 @@ function textTurn(
   return { blocks: [...before, block], stopReason: 'end_turn', tokens };
 }
 
-/**
- * The turn up to its first stop sequence or its limit, at which every piece of text counts as one
- * token.
- */
+/** Every piece of text counts as one token of the limit. */
 function limited(turn: Turn, body: JsonValue | undefined): Turn {
   const pieces = turn.blocks.at(-1)?.deltas.map((delta) => String(member(delta, 'text'))) ?? [];
   const text = pieces.join('');
@@ -237,14 +232,12 @@ function cacheUsage(body: JsonValue | undefined): CacheUsage {
   return { first, last };
 }
 
-/** A block in a whole reply, and its beginning and deltas in a stream. */
 interface Block {
   readonly whole: JsonObject;
   readonly start: JsonObject;
   readonly deltas: readonly JsonObject[];
 }
 
-/** A message of the conversation. */
 export interface Message {
   readonly role: JsonValue | undefined;
   /** A string counts as one block of text. */
@@ -275,13 +268,11 @@ export function currentTurn(messages: readonly Message[]): readonly Message[] {
   return messages.slice(lastText + 1);
 }
 
-/** How many rounds of calls were made since the last user message. */
 function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(messagesOf(body)).filter(({ blocks }) => ofType(blocks, 'tool_use').length > 0)
     .length;
 }
 
-/** The blocks of these types. */
 export function ofType(
   blocks: readonly JsonValue[],
   ...types: readonly string[]
@@ -289,7 +280,6 @@ export function ofType(
   return blocks.filter((block) => types.includes(String(member(block, 'type'))));
 }
 
-/** Whether the request switches thinking on. */
 export function isThinking(body: JsonValue | undefined): boolean {
   const type = member(member(body, 'thinking'), 'type');
   return type === 'enabled' || type === 'adaptive';
@@ -327,12 +317,10 @@ export function redacts(model: string): boolean {
   return model.includes('-redacted-');
 }
 
-/** The `data` of an agent's encrypted thinking in a round, counted from 0. */
 export function redactedDataOf(round: number): string {
   return signatureOf(`redacted ${round}`);
 }
 
-/** The signature of an agent's thinking in a round, counted from 0. */
 export function signatureOfRound(round: number): string {
   return signatureOf(`${thinkingPieces.join('')} Round ${round + 1}.`);
 }

@@ -4,7 +4,6 @@
  */
 import type { JsonObject } from '../../json.ts';
 
-/** The pieces of a streamed text. */
 export const claudePieces: readonly string[] = [
   'Hello',
   '! I',
@@ -12,10 +11,8 @@ export const claudePieces: readonly string[] = [
   '. How are you doing today?',
 ];
 
-/** The text that follows a tool's result. */
 export const claudeAfterToolPieces: readonly string[] = ['It is', ' 57°F and', ' foggy right now.'];
 
-/** The pieces of streamed thinking, before its signature. */
 export const thinkingPieces: readonly string[] = ['This is a straightforward', ' greeting', '.'];
 
 /** The signature of the thinking: a caller has to send it back byte for byte. */
@@ -33,7 +30,6 @@ export const claudeTokens = {
   refused: [18, 5],
 } as const;
 
-/** The details of a refused prompt. */
 export const refusalDetails: JsonObject = {
   type: 'refusal',
   category: 'cyber',
@@ -45,7 +41,6 @@ export const refusalDetails: JsonObject = {
 /** The request id, in a header and in every error. */
 export const requestId = 'req_011Ca7jT9AHpgXgdv8igm4z9';
 
-/** Headers of Anthropic's replies besides the content type. */
 export const anthropicHeaders: Readonly<Record<string, string>> = {
   'request-id': requestId,
   'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',

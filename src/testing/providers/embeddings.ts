@@ -9,7 +9,6 @@ import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './ope
 import type { ReplyContext } from './provider.ts';
 import { json, type Script } from './scripts.ts';
 
-/** OpenAI's reply, with the fault that its model's name stands for. */
 export function embeddingsScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body, 'input');
   if (refusal !== undefined) return refusal;
@@ -57,7 +56,6 @@ export const fullDimensions = 3_072;
 const shortenedLength = 0.58;
 const imageTokens = 258;
 
-/** Google's reply, with the fault that its model's name stands for. */
 export function embedScript(
   model: string,
   body: JsonValue | undefined,
@@ -103,12 +101,10 @@ function embedUsage(model: string, requests: readonly JsonValue[]): JsonObject {
   };
 }
 
-/** The parts of the content of one request of Google. */
 export function partsOf(request: JsonValue): readonly JsonValue[] {
   return items(member(member(request, 'content'), 'parts'));
 }
 
-/** The length of the vector that one request of Google asks for. */
 export function dimensionsOf(request: JsonValue): number {
   return Number(
     member(request, 'outputDimensionality') ??

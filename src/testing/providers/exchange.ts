@@ -29,7 +29,6 @@ export interface RecordedCall {
   json(): JsonValue | undefined;
 }
 
-/** The server side of a call. */
 export interface Exchange {
   readonly call: RecordedCall;
   readonly response: ServerResponse;

@@ -4,15 +4,10 @@
  */
 import { type Piece, reset, type Script } from './scripts.ts';
 
-/** A provider's replies that the faults of one call need. */
 export interface FaultReplies {
-  /** The provider's error with this status. */
   error(status: 429 | 500 | 503): Script;
-  /** The provider's error event in a stream that fails half-way. */
   readonly streamError: string;
-  /** The reply to a prompt that was blocked as unsafe. */
   blocked(): Script;
-  /** A well-formed reply without content. */
   empty(): Script;
   readonly slowMs: number;
 }
@@ -65,7 +60,6 @@ function halfOf(pieces: readonly Piece[]): readonly Piece[] {
   return pieces.slice(0, Math.ceil(pieces.length / 2));
 }
 
-/** The error page of a proxy in front of the provider. */
 function badGateway(): Script {
   const body = [
     '<html>',

@@ -19,19 +19,14 @@ import {
 import { sampleOf } from './schema-sample.ts';
 import { json, type Script, sse } from './scripts.ts';
 
-/**
- * The framing of a reply: one document, server-sent events, or an array written piece by piece.
- */
 export type Framing = 'whole' | 'sse' | 'array';
 
-/** The model's content, in the parts in which it is streamed. */
 interface Turn {
   readonly parts: readonly JsonObject[];
   readonly tokens: readonly [prompt: number, candidates: number, thoughts: number];
   readonly finishMessage?: string;
 }
 
-/** The reply to a content request, with the fault that its model's name stands for. */
 export function contentScript(
   model: string,
   body: JsonValue | undefined,
@@ -60,7 +55,6 @@ export function contentScript(
   return withFault(model, say(plain), faultReplies);
 }
 
-/** Google's refusal of a body that is not a JSON object or has no contents, or undefined. */
 export function refuseContents(body: JsonValue | undefined): Script | undefined {
   const refuse = (message: string): Script => geminiError(400, 'INVALID_ARGUMENT', message);
   if (!isJsonObject(body)) return refuse('Invalid JSON payload received. Unexpected token.');
@@ -247,7 +241,6 @@ const sizes: Readonly<Record<string, readonly [number, number]>> = {
   '21:9': [1536, 672],
 };
 
-/** Whether the request asks for an image. */
 export function wantsImage(body: JsonValue | undefined): boolean {
   const modalities = member(member(body, 'generationConfig'), 'responseModalities');
   return items(modalities).some((modality) => String(modality).toUpperCase() === 'IMAGE');
@@ -262,18 +255,15 @@ function imagePart(body: JsonValue | undefined): JsonObject {
   };
 }
 
-/** Consecutive contents of one role. */
 export interface ContentTurn {
   readonly role: 'user' | 'model';
   readonly parts: readonly JsonValue[];
 }
 
-/** How many rounds of calls were made since the last user message. */
 function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
 }
 
-/** The signature of a call of Gemini 3. */
 export function callSignature(call: JsonValue): string {
   return signatureOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
 }
@@ -299,7 +289,6 @@ export function currentTurn(turns: readonly ContentTurn[]): readonly ContentTurn
   return turns.slice(lastContent + 1);
 }
 
-/** The calls among these parts. */
 export function callsIn(parts: readonly JsonValue[]): readonly JsonValue[] {
   return parts.map(callOf).filter((call) => call !== undefined);
 }

@@ -2,7 +2,6 @@
 import type { JsonObject } from '../../json.ts';
 import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
-/** A refusal in Google's format. */
 export function geminiError(
   code: number,
   status: string,
@@ -14,10 +13,7 @@ export function geminiError(
   return json(code, { error }, headers);
 }
 
-/**
- * Google's reply to a failure that is not the caller's. A 429 has the retry delay in its details,
- * not in a header.
- */
+/** A 429 has the retry delay in its details, not in a header. */
 export function geminiFailure(code: 429 | 500 | 503): Script {
   if (code === 429) {
     return geminiError(
@@ -32,9 +28,7 @@ export function geminiFailure(code: 429 | 500 | 503): Script {
   return geminiError(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.');
 }
 
-/**
- * The error that Google writes into a stream that fails half-way, without a `data:` prefix.
- */
+/** The error in a stream that fails half-way, which Google writes without `data:`. */
 export const geminiStreamError: string = `${JSON.stringify(
   { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } },
   null,

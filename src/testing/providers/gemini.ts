@@ -11,7 +11,6 @@ import { json, type Script } from './scripts.ts';
 const root = '/v1beta';
 const modelsPath = `${root}/models`;
 
-/** Owns `/v1beta` and everything below it. */
 export const gemini: Provider = {
   owns: (path) => path === root || path.startsWith(`${root}/`),
   // Google replies 400 to a wrong key and 403 to a missing one, where others reply 401.

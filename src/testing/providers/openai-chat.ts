@@ -22,7 +22,6 @@ interface Turn {
   readonly tokens: readonly [prompt: number, completion: number];
 }
 
-/** The reply to a chat request, with the fault that its model's name stands for. */
 export function chatScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body, 'messages');
   if (refusal !== undefined) return refusal;
@@ -229,18 +228,15 @@ function indexes(count: number): readonly number[] {
   return [...Array(count).keys()];
 }
 
-/** How many rounds of calls were made since the last user message. */
 function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
 }
 
-/** Whether the conversation ends with the result of a call. */
 function endsWithResult(messages: readonly JsonValue[]): boolean {
   const role = member(messages.at(-1), 'role');
   return role === 'tool' || role === 'function' || isMediaOfResult(messages, messages.length - 1);
 }
 
-/** The messages after the last of the user. */
 export function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
   const lastUserMessage = messages.findLastIndex(
     (message, index) => member(message, 'role') === 'user' && !isMediaOfResult(messages, index),
@@ -258,7 +254,6 @@ function isMediaOfResult(messages: readonly JsonValue[], index: number): boolean
   );
 }
 
-/** Whether a message of the assistant calls tools. */
 export function hasCalls(message: JsonValue): boolean {
   return items(member(message, 'tool_calls')).length > 0;
 }

@@ -13,7 +13,6 @@ export function openaiError(
   return json(status, { error: { message, type, param, code } }, headers);
 }
 
-/** OpenAI's reply to a failure that is not the caller's. */
 export function openaiFailure(status: 429 | 500 | 503): Script {
   if (status === 429) {
     return openaiError(
@@ -31,7 +30,6 @@ export function openaiFailure(status: 429 | 500 | 503): Script {
   return openaiError(status, message, { type: 'server_error' });
 }
 
-/** The error event in a stream that fails half-way. */
 export const openaiStreamError: string = `data: ${JSON.stringify({
   error: {
     message: 'The server had an error while processing your request. Sorry about that!',
@@ -41,7 +39,6 @@ export const openaiStreamError: string = `data: ${JSON.stringify({
   },
 })}\n\n`;
 
-/** The refusal of a body that is not a JSON object or lacks a member, or undefined. */
 export function refuseBody(body: JsonValue | undefined, required?: string): Script | undefined {
   if (!isJsonObject(body)) {
     return openaiError(

@@ -9,13 +9,9 @@ import { json, type Script } from './scripts.ts';
 
 const maxSide = 1024;
 
-/** The path from which this server serves images that were returned as URLs. */
 export const imagePath = '/files/images/';
 
-/**
- * The reply to an image request, with the fault that its model's name stands for. Images have the
- * requested `size`, at most 1024 per side, or 64 × 64 by default.
- */
+/** Images have the requested `size`, at most 1024 per side, or 64 × 64 by default. */
 export function imagesScript(
   body: JsonValue | undefined,
   context: ReplyContext,
@@ -43,7 +39,6 @@ export function imagesScript(
   return withFault(model, script, faultReplies);
 }
 
-/** An image that was returned as a URL. */
 export function imageFileScript(): Script {
   return { headers: { 'content-type': 'image/png' }, body: gradientPng(64, 64) };
 }
@@ -79,7 +74,6 @@ function perImage(body: JsonValue | undefined, image: () => JsonObject): readonl
   return Array.from({ length: imageCount(body) }, image);
 }
 
-/** How many images are requested. */
 export function imageCount(body: JsonValue | undefined): number {
   return Number(member(body, 'n') ?? 1);
 }
@@ -107,7 +101,6 @@ function qualityOf(body: JsonValue | undefined): string {
   return typeof quality === 'string' && Object.hasOwn(imageTokens, quality) ? quality : 'low';
 }
 
-/** The tokens of a request for images, at its quality. */
 export function usage(body: JsonValue | undefined): JsonObject {
   const textTokens = 13;
   const outputTokens = (imageTokens[qualityOf(body)] ?? 0) * imageCount(body);

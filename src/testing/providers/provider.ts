@@ -6,7 +6,6 @@ import type { JsonValue } from '../../json.ts';
 import type { Script } from './scripts.ts';
 import type { StoredResponses } from './stored-responses.ts';
 
-/** A parsed call. */
 export interface ProviderRequest {
   readonly method: string;
   /** Without the query, still percent-encoded. */
@@ -15,17 +14,13 @@ export interface ProviderRequest {
   readonly headers: IncomingHttpHeaders;
   /** The body as JSON, or undefined where it is not JSON. */
   readonly body: JsonValue | undefined;
-  /** The origin of the fake upstream, such as `http://127.0.0.1:1234`. */
   readonly origin: string;
 }
 
-/**
- * What replies depend on besides the call. Never random, so that every run is the same.
- */
+/** Never random, so that every run is the same. */
 export interface ReplyContext {
   /** The next serial number from 1, for ids in replies. */
   serial(): number;
-  /** Unix seconds. */
   readonly createdAtSeconds: number;
   /** How long `demo-slow` waits. */
   readonly slowMs: number;
@@ -33,9 +28,7 @@ export interface ReplyContext {
   readonly stored: StoredResponses;
 }
 
-/** One provider's HTTP interface. */
 export interface Provider {
-  /** Whether a path belongs to this provider. */
   owns(path: string): boolean;
   /** The refusal of a call without this API key, or undefined. */
   refuseKey(request: ProviderRequest, apiKey: string): Script | undefined;

@@ -5,7 +5,6 @@
  */
 import type { JsonObject } from '../../json.ts';
 
-/** The pieces of a streamed text. */
 export const chatPieces: readonly string[] = [
   'Hi',
   ' there',
@@ -19,7 +18,6 @@ export const chatPieces: readonly string[] = [
   ' Tell me what you’d like to work on.',
 ];
 
-/** The text that follows a tool's result. */
 export const chatAfterToolPieces: readonly string[] = [
   'It',
   ' is',
@@ -43,13 +41,11 @@ export const chatTokens = {
 /** Pieces of reasoning as compatible servers stream it in `reasoning_content`. */
 export const reasoningPieces: readonly string[] = ['The user', ' greets', ' me', '.'];
 
-/** Metadata members of every chat reply. */
 export const chatMetadata: JsonObject = {
   service_tier: 'default',
   system_fingerprint: 'fp_f12167b370',
 };
 
-/** Headers of OpenAI's replies besides the content type, including cookies. */
 export const openaiHeaders: Readonly<Record<string, string>> = {
   'openai-organization': 'org-fake',
   'openai-processing-ms': '412',
@@ -69,10 +65,8 @@ export const imageTokens: Readonly<Record<string, number>> = {
   high: 4160,
 };
 
-/** Like {@link chatPieces}, in Google's larger pieces. */
 export const geminiPieces: readonly string[] = ['Hello!', ' How can I help', ' you today?'];
 
-/** Like {@link chatAfterToolPieces}. */
 export const geminiAfterToolPieces: readonly string[] = ['It is 57', '°F and foggy', ' right now.'];
 
 /** Prompt, candidate and thought tokens of each kind of Gemini reply. */
@@ -84,7 +78,6 @@ export const geminiTokens = {
   image: [7, 1290, 0],
 } as const;
 
-/** Pieces of a thought, which Google includes on request. */
 export const geminiThoughtPieces: readonly string[] = [
   '**Greeting the user**\n\n',
   'A friendly answer will do.\n',
@@ -95,7 +88,6 @@ export const thoughtSignature: string =
   'CusBAXLI2nxjqlNFmkZhFvBKYO2Qbvj3E+G7N6BmlLYeobi9hrXb2MqtS/9TkFYVru/pjEa0jD3zRZrqHuyr/OCYx7S1' +
   'b4Ukwh3oq6L9AZ09WbcKvaHyZNyTmcJy23JbOYYX3naiWgfUo2l/CW26R1YL7brQc9tgTYqpzljWs/8vBp1aGg==';
 
-/** The ratings of a blocked prompt. */
 export const blockedRatings: readonly JsonObject[] = [
   { category: 'HARM_CATEGORY_SEXUALLY_EXPLICIT', probability: 'NEGLIGIBLE' },
   { category: 'HARM_CATEGORY_HATE_SPEECH', probability: 'HIGH' },
@@ -103,7 +95,6 @@ export const blockedRatings: readonly JsonObject[] = [
   { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'NEGLIGIBLE' },
 ];
 
-/** Headers of Google's replies besides the content type. */
 export const geminiHeaders: Readonly<Record<string, string>> = {
   vary: 'Origin, X-Origin, Referer',
   server: 'scaffolding on HTTPServer2',
@@ -113,7 +104,6 @@ export const geminiHeaders: Readonly<Record<string, string>> = {
   'x-xss-protection': '0',
 };
 
-/** The models in OpenAI's `GET /v1/models`. */
 export const openaiModels: readonly string[] = [
   'gpt-5-nano',
   'gpt-4.1-nano',
@@ -123,7 +113,6 @@ export const openaiModels: readonly string[] = [
   'text-embedding-3-small',
 ];
 
-/** The models in Google's `GET /v1beta/models`, by name. */
 export const geminiModels: Readonly<Record<string, string>> = {
   'gemini-2.5-flash': 'Gemini 2.5 Flash',
   'gemini-3-pro-preview': 'Gemini 3 Pro Preview',

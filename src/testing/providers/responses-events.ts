@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { member } from '../../json.ts';
 import type { Script } from './scripts.ts';
 
-/** One output item before it is written. */
 export type OutputItem =
   | { readonly kind: 'text' | 'refusal'; readonly id: string; readonly pieces: readonly string[] }
   | {
@@ -22,13 +21,11 @@ export type OutputItem =
       readonly pieces: readonly string[];
     };
 
-/** The output of the model. */
 export interface Content {
   readonly items: readonly OutputItem[];
   readonly tokens: readonly [input: number, output: number];
 }
 
-/** What a response says besides its output. */
 export interface ResponseHead {
   readonly id: string;
   readonly createdAtSeconds: number;
@@ -38,7 +35,6 @@ export interface ResponseHead {
   readonly request: JsonObject;
 }
 
-/** The finished response. */
 export function whole({ items, tokens }: Content, head: ResponseHead): JsonObject {
   return responseOf(head, {
     status: 'completed',
@@ -47,7 +43,6 @@ export function whole({ items, tokens }: Content, head: ResponseHead): JsonObjec
   });
 }
 
-/** The usage of a reply by its tokens of input and output. */
 export function usageOf([input, output]: Content['tokens']): JsonObject {
   return {
     input_tokens: input,
@@ -58,7 +53,6 @@ export function usageOf([input, output]: Content['tokens']): JsonObject {
   };
 }
 
-/** The response as a stream. */
 export function streamed(content: Content, head: ResponseHead): Script {
   const started = responseOf(head, { status: 'in_progress', output: [], usage: null });
   return eventStream([
@@ -69,7 +63,6 @@ export function streamed(content: Content, head: ResponseHead): Script {
   ]);
 }
 
-/** The end of a stream that fails half-way, as recorded. */
 export function failedStream(head: ResponseHead): string {
   const message = 'The server had an error while processing your request. Sorry about that!';
   const code = 'server_error';
@@ -129,7 +122,6 @@ function responseOf(head: ResponseHead, state: JsonObject): JsonObject {
   };
 }
 
-/** The item as it begins in a stream. */
 function begun(item: OutputItem): JsonObject {
   const whole = finished(item);
   if (item.kind === 'reasoning') return { ...whole, summary: [] };
@@ -142,7 +134,6 @@ function begun(item: OutputItem): JsonObject {
   return { ...whole, ...empty, status: 'in_progress' };
 }
 
-/** The item as it stands in a finished response. */
 function finished(item: OutputItem): JsonObject {
   const { id } = item;
   if (item.kind === 'reasoning') {
@@ -180,7 +171,6 @@ function itemEvents(item: OutputItem, output_index: number): readonly JsonObject
   ];
 }
 
-/** Where an event belongs. */
 interface Place extends JsonObject {
   readonly item_id: string;
   readonly output_index: number;

@@ -18,7 +18,6 @@ import { fragments, sampleOf } from './schema-sample.ts';
 import { json, type Script } from './scripts.ts';
 import { outputOf, type StoredResponses } from './stored-responses.ts';
 
-/** The reply to a request, with the fault that its model's name stands for. */
 export function responsesScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body) ?? refuseInput(body);
   if (refusal !== undefined) return refusal;
@@ -179,7 +178,6 @@ export function compactScript(body: JsonValue | undefined, context: ReplyContext
   });
 }
 
-/** The conversation of a request: its items, or OpenAI's refusal. */
 type Conversation = { readonly items: readonly JsonObject[] } | { readonly refusal: Script };
 
 /** The items of a request, with those of the responses and items that it refers to. */
@@ -223,19 +221,16 @@ function resolved(item: JsonObject, stored: StoredResponses): Resolved {
   return { id, item: stored.item(id) };
 }
 
-/** How many rounds of calls were made since the last user message. */
 function roundsMade(conversation: readonly JsonObject[]): number {
   const lastUserMessage = conversation.findLastIndex((item) => member(item, 'role') === 'user');
   const current = conversation.slice(lastUserMessage + 1);
   return current.filter((item, index) => isCall(item) && !isCall(current[index - 1])).length;
 }
 
-/** Whether the last item is the output of a call. */
 function endsWithOutput(conversation: readonly JsonObject[]): boolean {
   return isOutput(conversation.at(-1));
 }
 
-/** Whether an item is a call. */
 export function isCall(item: JsonObject | undefined): boolean {
   return /^(?:function|custom_tool)_call$/.test(String(member(item, 'type')));
 }
@@ -260,7 +255,6 @@ export function seal(text: string): string {
   return `gAAAAAB${Buffer.from(text).toString('base64url')}_${digest}`;
 }
 
-/** OpenAI's reply to the id of an item that it does not keep. */
 function notFound(id: string): Conversation {
   return {
     refusal: openaiError(

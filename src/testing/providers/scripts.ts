@@ -78,12 +78,10 @@ export function raw(...chunks: readonly Piece[]): Script {
   return { bare: true, chunks };
 }
 
-/** Resets the connection before the status line. */
 export function reset(): Script {
   return { beforeHeaders: 'reset' };
 }
 
-/** Never sends anything. */
 export function hang(): Script {
   return { beforeHeaders: 'hang' };
 }

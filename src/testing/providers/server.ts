@@ -141,7 +141,6 @@ interface Waiter {
 
 const noMoreCalls = 'The fake upstream was closed before another call arrived.';
 
-/** An empty log. */
 function callLog(): CallLog {
   const calls: RecordedCall[] = [];
   const unread: RecordedCall[] = [];

@@ -3,17 +3,14 @@ import { isJsonObject, items, type JsonObject, member } from '../../json.ts';
 import { openaiError } from './openai-errors.ts';
 import { json, type Script } from './scripts.ts';
 
-/** A response with the items that led to it. */
 export interface StoredResponse {
   readonly response: JsonObject;
   /** The items of its input, those of the responses before it included. */
   readonly input: readonly JsonObject[];
 }
 
-/** Responses and their output items by id. */
 export interface StoredResponses {
   add(id: string, stored: StoredResponse): void;
-  /** The response with this id, or undefined. */
   find(id: string): StoredResponse | undefined;
   /** The input or output item with this id, or undefined. */
   item(id: string): JsonObject | undefined;
@@ -21,7 +18,6 @@ export interface StoredResponses {
   clear(): void;
 }
 
-/** An empty store. */
 export function storedResponses(): StoredResponses {
   const responses = new Map<string, StoredResponse>();
   const outputItems = new Map<string, JsonObject>();
@@ -43,7 +39,6 @@ export function storedResponses(): StoredResponses {
   };
 }
 
-/** The output items of a stored response. */
 export function outputOf(stored: StoredResponse | undefined): readonly JsonObject[] {
   return items(member(stored?.response, 'output')).filter(isJsonObject);
 }

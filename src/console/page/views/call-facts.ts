@@ -14,7 +14,6 @@ import {
 import { shareBar } from '../share-bar.ts';
 import type { CallDetail, Refusal } from '../wire.ts';
 
-/** What was held, and what became of it. */
 export function callMoney(call: CallDetail): HTMLElement {
   const { heldNanos, chargeNanos, costNanos, booked, basis, isInDoubt } = call;
   const margin = costNanos === null ? null : BigInt(chargeNanos) - BigInt(costNanos);
@@ -62,7 +61,6 @@ function basisText(basis: string): string {
   return texts[basis] ?? basis;
 }
 
-/** Who called what, and when. */
 export function callFacts(call: CallDetail, page: PageContext): Child {
   const { keyId, group, modelId, upstreamModel, channelId, startedAtMs } = call;
   const filter = (name: string, value: string): Child =>
@@ -100,7 +98,6 @@ function metadataOf(metadata: Readonly<Record<string, string>>): Child {
   return entries.length === 0 ? undefined : factList('Metadata', entries);
 }
 
-/** A request that was refused before it held anything. */
 export function refusalFacts(refusal: Refusal, page: PageContext): HTMLElement {
   const { atMs, keyId, group, modelId, protocol, status, code, reason } = refusal;
   const { param, path, requestedModel } = refusal;

@@ -25,15 +25,12 @@ const refusalLook: Look = { tone: 'warn', icon: 'off' };
 /** A call that may have run, and whose hold has ended: charged nothing, or by the operator. */
 const failedLook: Look = { tone: 'bad', icon: 'bad' };
 
-/** The outcomes that can be filtered by. */
 export const outcomeNames: readonly string[] = [...Object.keys(looks), 'refused'];
 
-/** The word for an outcome as a filter. */
 export function outcomeWord(outcome: string): string {
   return outcome === 'unknown' ? 'failed or in doubt' : wordsOf(outcome);
 }
 
-/** The outcome of a call, or the code of a refusal, and the reason and the status. */
 export function outcomeBadge(row: Call | Refusal): Child {
   const { tone, icon: name, word } = badgeOf(row);
   const { reason, status } = row;

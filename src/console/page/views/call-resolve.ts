@@ -7,7 +7,6 @@ import { moneyText } from '../format.ts';
 import { icon } from '../icons.ts';
 import type { CallDetail } from '../wire.ts';
 
-/** What is known of the call and, for operators who may, the two ways to resolve it. */
 export function resolveForm(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
   return el(
     'section',

@@ -8,7 +8,6 @@ import { outcomeBadge } from './call-outcome.ts';
 
 type Row = Call | Refusal;
 
-/** The rows, newest first. */
 export function callTable(rows: readonly Row[], page: PageContext): HTMLElement {
   const money = moneyColumn(rows.map((row) => (row.kind === 'call' ? row.chargeNanos : null)));
   return table<Row>({

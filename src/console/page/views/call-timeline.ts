@@ -6,7 +6,6 @@ import type { Attempt, CallDetail } from '../wire.ts';
 
 type Why = Pick<Attempt, 'reason' | 'meaning' | 'remedy'>;
 
-/** The timeline, or a note that no channel was tried. */
 export function timeline({ attempts, durationMs }: CallDetail): HTMLElement {
   const tried = attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0);
   const wholeMs = Math.max(1, durationMs, tried);
@@ -50,7 +49,6 @@ function rowOf(attempt: Attempt, index: number, start: number, share: number): H
   );
 }
 
-/** The reason in words, and what to do about it. */
 export function whyOf({ reason, meaning, remedy }: Why): Child {
   const why = meaning ?? (reason === null ? undefined : wordsOf(reason));
   if (why === undefined) return undefined;

@@ -15,7 +15,6 @@ import { outcomeNames, outcomeWord } from './call-outcome.ts';
 import { callTable } from './call-table.ts';
 import { refusalTable } from './refusal-table.ts';
 
-/** Opens the view. */
 export function callsView(page: PageContext): View {
   const filters = callFilters(page);
   const pages = pager(() => list.load());
@@ -118,7 +117,6 @@ function curlLine(): string {
   );
 }
 
-/** The row above the list. */
 interface Filters {
   readonly node: HTMLElement;
   show(route: Route): void;
@@ -131,7 +129,6 @@ const texts = [
   { name: 'code', label: 'Refusal code' },
 ] as const;
 
-/** Creates the row. */
 function callFilters(page: PageContext): Filters {
   const fields = texts.map(({ name, label }) => ({ name, field: textField(name, label) }));
   const outcome = outcomeField();

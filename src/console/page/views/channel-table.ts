@@ -23,7 +23,6 @@ const looks: Readonly<
   off: { tone: 'off', icon: 'off', word: 'off' },
 };
 
-/** The table of a model. */
 export function channelTable(model: Model, page: PageContext, reload: () => void): HTMLElement {
   return table<Channel>({
     label: `Channels of ${model.modelId}, by priority`,

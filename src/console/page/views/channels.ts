@@ -7,7 +7,6 @@ import { searchBar } from '../search-bar.ts';
 import type { Model, Now } from '../wire.ts';
 import { channelTable } from './channel-table.ts';
 
-/** Opens the view. */
 export function channelsView(page: PageContext): View {
   const search = searchBar(page, {
     view: 'channels',
@@ -93,7 +92,6 @@ function isServing(state: string): boolean {
   return ['ready', 'deprioritized', 'half_open'].includes(state);
 }
 
-/** The model with only the channels that match the search. */
 function fitting(model: Model, { params }: Route): readonly Model[] {
   const { q = '', model: modelId, channel } = params;
   const text = q.toLowerCase();

@@ -17,7 +17,6 @@ import { removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
 import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';
 import { refusalList } from './refusal-table.ts';
 
-/** Creates the closed sheet; `changed` is called after a change. */
 export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer {
   const drawer = loadedDrawer<ShownKey>(page, {
     label: 'Key',
@@ -60,9 +59,7 @@ async function load(id: string, page: PageContext, signal: AbortSignal): Promise
 }
 
 interface Ends {
-  /** The key was changed. */
   done(): void;
-  /** The key was removed. */
   gone(): void;
 }
 
@@ -178,7 +175,6 @@ function factsOf(key: Key, page: PageContext): Child {
   ];
 }
 
-/** Sets the limit of a subject. */
 function limitDialog(key: Key, page: PageContext, done: () => void): void {
   const main = mainOf(key);
   const base =

@@ -16,7 +16,6 @@ interface IssueFields {
   readonly concurrent: Field;
 }
 
-/** Asks for what a key needs, and shows its secret once. */
 export function issueDialog(page: PageContext, done: () => void): void {
   const fields = issueFields();
   const { id, group, limit, period, expires, concurrent } = fields;

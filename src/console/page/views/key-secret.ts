@@ -8,10 +8,7 @@ import type { OpenDialog } from '../dialog.ts';
 import { button, el } from '../dom.ts';
 import type { IssuedKey } from '../wire.ts';
 
-/**
- * The last step of issuing and rotating; it can be closed only after the operator confirms that the
- * secret is stored.
- */
+/** It can be closed only after the operator confirms that the secret is stored. */
 export function secretStep(
   { secret, key, warning }: IssuedKey,
   page: PageContext,

@@ -7,7 +7,6 @@ import { spanText } from '../format.ts';
 import type { IssuedKey, Key } from '../wire.ts';
 import { secretStep } from './key-secret.ts';
 
-/** Disables a key, or enables it again. */
 export function switchDialog(key: Key, page: PageContext, done: () => void): void {
   const { id, disabled } = key;
   const word = disabled ? 'Enable' : 'Disable';
@@ -28,7 +27,6 @@ export function switchDialog(key: Key, page: PageContext, done: () => void): voi
   });
 }
 
-/** Removes a key for good. */
 export function removeDialog(key: Key, page: PageContext, done: () => void): void {
   const { id } = key;
   const typed = textField('typed', `Type ${id} to confirm`, { required: true });
@@ -57,7 +55,6 @@ export function removeDialog(key: Key, page: PageContext, done: () => void): voi
 
 const hourMs = 3_600_000;
 
-/** Issues a key in place of this one. */
 export function rotateDialog(key: Key, page: PageContext, done: () => void): void {
   const overlap = choiceField('overlapMs', 'The old secret stays valid', [
     [String(24 * hourMs), 'for a day'],

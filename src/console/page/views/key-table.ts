@@ -7,7 +7,6 @@ import { fullnessOf, nearlyOut, quotaBar } from '../share-bar.ts';
 import { table } from '../table.ts';
 import type { Balance, Key } from '../wire.ts';
 
-/** The rows, by id. */
 export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
   const place = (id: string) => ({ view: 'keys', id, params: page.route().params }) as const;
   return table<Key>({
@@ -32,12 +31,10 @@ export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
   });
 }
 
-/** The main balance of a key: its own, else the first. */
 export function mainOf({ balances }: Key): Balance | undefined {
   return balances?.find(({ isMain }) => isMain) ?? balances?.[0];
 }
 
-/** Whether calls with the key are served, as a word and an icon. */
 export function keyState(
   { disabled, expiresAtMs, balances, isGroupServed }: Key,
   nowMs: number,
@@ -78,13 +75,11 @@ function leftCell(key: Key): Child {
   return el('span', { title: exactMoney(remainingNanos) }, moneyText(remainingNanos));
 }
 
-/** The period of a limit, in words. */
 export function periodText(balance: Balance | undefined): string {
   if (balance === undefined) return '–';
   return { total: 'in all', day: 'a day', month: 'a month' }[balance.period];
 }
 
-/** When the key was last used, by the log and this process. */
 export function lastUsed(ms: number | null, nowMs: number): Child {
   return ms === null ? '–' : timeOf(ms, agoText(ms, nowMs));
 }

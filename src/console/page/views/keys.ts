@@ -10,7 +10,6 @@ import { keyDrawer } from './key-drawer.ts';
 import { issueDialog } from './key-issue.ts';
 import { keyTable } from './key-table.ts';
 
-/** Opens the view. */
 export function keysView(page: PageContext): View {
   const search = keySearch(page);
   const pages = pager(() => list.load());

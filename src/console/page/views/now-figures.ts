@@ -14,7 +14,6 @@ import {
 import { sparkline } from '../sparkline.ts';
 import type { Bucket, Now } from '../wire.ts';
 
-/** Calls, success, first byte and spend. */
 export function figuresOf(now: Now): readonly HTMLElement[] {
   return [callsFigure(now), successFigure(now), firstByteFigure(now), spendFigure(now)];
 }
@@ -50,7 +49,6 @@ function totalOf({ complete, refused, failed, left }: Bucket): number {
   return complete + (refused ?? 0) + failed + left;
 }
 
-/** The sum of all buckets; null if it is not known. */
 export function sumOf(
   { buckets }: Pick<Now, 'buckets'>,
   name: 'complete' | 'refused' | 'failed' | 'left',

@@ -6,14 +6,12 @@ import { icon } from '../icons.ts';
 import { routeOf } from '../route.ts';
 import type { Now, Severity } from '../wire.ts';
 
-/** The worst severity of the sentence. */
 export function worstOf({ sentence }: Pick<Now, 'sentence'>): Severity {
   const severities = sentence.map(({ severity }) => severity);
   if (severities.includes('bad')) return 'bad';
   return severities.includes('warn') ? 'warn' : 'ok';
 }
 
-/** The sentence, and what runs at the moment. */
 export function sentenceOf(now: Now, page: PageContext): HTMLElement {
   const worst = worstOf(now);
   const clauses = now.sentence.map(({ text, href, severity }, index) =>

@@ -23,7 +23,6 @@ const outcomes = [
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Opens the view. */
 export function nowView(page: PageContext): View {
   const parts = nowParts();
   const waiting = el('div', {}, loading('the live figures'));
@@ -40,7 +39,6 @@ export function nowView(page: PageContext): View {
   };
 }
 
-/** The parts of the view, which stay while their content changes. */
 function nowParts() {
   const chart = outcomeChart();
   const heading = el('h2', {}, 'Requests');
@@ -147,7 +145,6 @@ const kinds: Readonly<
   settlement: { icon: 'money', word: 'Charge' },
 };
 
-/** The list, or a note that it is empty. */
 function attentionList({ attention, nowMs }: Now, page: PageContext): HTMLElement {
   if (attention.length === 0) return empty(icon('ok'), el('p', {}, 'Nothing needs a person.'));
   return el(

@@ -9,7 +9,6 @@ import type { RefusalCount, RefusalReason } from '../wire.ts';
 
 const shownRefusals = 12;
 
-/** The table, or a note that nothing was refused. */
 export function refusalTable(
   refusals: readonly (RefusalCount | RefusalReason)[],
   page: PageContext,
@@ -53,7 +52,6 @@ function whyCell({ code, reason, detail, meaning, remedy }: RefusalCount): Child
   ];
 }
 
-/** Since when a number is counted, and where. */
 function countedText({ source, sinceMs, lastMs }: RefusalReason, nowMs: number): string {
   const last = lastMs === null ? '' : `, last ${agoText(lastMs, nowMs)}`;
   const place = source === 'log' ? 'all processes' : 'this process';

@@ -23,7 +23,6 @@ import { shareCell } from '../share-bar.ts';
 import { type Column, table } from '../table.ts';
 import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
-/** Opens the view. */
 export function spendView(page: PageContext): View {
   if (!page.session.capabilities.usageReports) return { node: cannotReport(), show: () => {} };
   const controls = groupingControls(page);
@@ -75,7 +74,6 @@ function cannotReport(): HTMLElement {
   );
 }
 
-/** The parameters of a report. */
 function periodOf(page: PageContext): Record<string, string> {
   const { range } = page.route();
   const toMs = Math.ceil(page.nowMs());
@@ -129,7 +127,6 @@ function periodNote(page: PageContext): HTMLElement {
   );
 }
 
-/** The panel, with a choice of the period. */
 function booksPanel(page: PageContext): Panel {
   const today = new Date(page.nowMs()).toISOString().slice(0, 10);
   const month = today.slice(0, 7);
@@ -258,7 +255,6 @@ function dataOf({ data }: Usage, nowMs: number) {
   };
 }
 
-/** The table with a bar for each row. */
 function spendTable({ data, total }: Usage, page: PageContext): HTMLElement {
   const { by, second } = groupingsOf(page.route());
   const money = moneyColumn(data.map(({ chargeNanos }) => chargeNanos));
@@ -316,13 +312,11 @@ function nameColumn(grouping: string, index: number, page: PageContext): Column<
 const usual = ['model', 'key', 'group', 'channel', 'day', 'outcome'] as const;
 const metadata = 'metadata.';
 
-/** One grouping, and optionally a second one within it. */
 interface Groupings {
   readonly by: string;
   readonly second: string | undefined;
 }
 
-/** The groupings of a place. */
 function groupingsOf({ params }: Route): Groupings {
   const by = known(params.by) ?? 'model';
   const second = known(params.second);
@@ -335,13 +329,11 @@ function known(name: string | undefined): string | undefined {
   return isMetadata ? name : usual.find((grouping) => grouping === name);
 }
 
-/** The two choices, and a field for the name of metadata. */
 interface GroupingControls {
   readonly node: HTMLElement;
   show(route: Route): void;
 }
 
-/** Creates the choices. */
 function groupingControls(page: PageContext): GroupingControls {
   const by = grouping('by', 'by');
   const second = grouping('second', 'then by');

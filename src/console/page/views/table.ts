@@ -7,13 +7,11 @@ import { keysView } from './keys.ts';
 import { nowView } from './now.ts';
 import { spendView } from './spend.ts';
 
-/** A view that can be opened. */
 export interface ViewRow {
   readonly title: string;
   open(page: PageContext): View;
 }
 
-/** The views. */
 export const views: Readonly<Record<ViewName, ViewRow>> = {
   now: { title: 'Now', open: nowView },
   calls: { title: 'Calls', open: callsView },

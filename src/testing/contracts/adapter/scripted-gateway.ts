@@ -18,7 +18,6 @@ export interface Echo {
   readonly body: string | null;
 }
 
-/** The gateway, with controls for a case. */
 export interface ScriptedGateway extends GatewayHandler {
   /** The reply to `/v1/stream` and `/v1/silent`: a case writes, ends or destroys it. */
   readonly reply: PassThrough;

@@ -28,14 +28,12 @@ export interface QuotaStoreSetup extends Cleanable {
 /** Makes a new store with a clock, once per case. */
 export type MakeQuotaStore = () => MaybePromise<QuotaStoreSetup>;
 
-/** A case of the quota contract. */
 export type QuotaCase = SubjectCase<CaseContext>;
 
 /** Short forms of the calls of one case, all in one partition with leases of `ttlMs`. */
 export interface CaseContext {
   readonly store: QuotaStore;
   readonly partition: string;
-  /** Advances the store's clock. */
   advance(ms: number): Promise<void>;
   /** Sets the limit of a subject, together with other changes. */
   give(subject: string, limit: Nanos, change?: Partial<AdjustInput>): Promise<QuotaState>;
@@ -54,7 +52,6 @@ export interface CaseContext {
   expectState(subject: string, expected: ExpectedState): Promise<void>;
 }
 
-/** The part of a row that a case checks. */
 export interface ExpectedState {
   readonly used: Nanos;
   readonly held: Nanos;
@@ -65,12 +62,10 @@ export interface ExpectedState {
 /** The lease of reservations by default. */
 export const ttlMs = 30_000;
 
-/** A new reservation id, unique in all stores. */
 export function newId(): string {
   return randomUUID();
 }
 
-/** Several new reservation ids. */
 export function newIds(count: number): readonly string[] {
   return Array.from({ length: count }, newId);
 }
@@ -80,12 +75,10 @@ export function line(subject: string, amount: Nanos, rest: Partial<QuotaLine> = 
   return { subject, period: '', amount, ...rest };
 }
 
-/** Asserts that the store refuses invalid input. */
 export async function expectRefused(call: () => MaybePromise<unknown>): Promise<void> {
   await assert.rejects(async () => call(), { name: 'RangeError' });
 }
 
-/** How many of the results have this status. */
 export function countOf(results: readonly { readonly status: string }[], status: string): number {
   return results.filter((result) => result.status === status).length;
 }

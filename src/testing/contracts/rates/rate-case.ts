@@ -46,7 +46,6 @@ export async function grantsOf(
   return grants;
 }
 
-/** Whether a take was granted. */
 export function isGranted({ granted }: RateDecision): boolean {
   return granted;
 }
