@@ -2,12 +2,11 @@
  * Finds everything that is wrong with a list of models: in the members of each, and between models
  * and channels. What depends on a wrong member is not checked.
  */
-import { dialects } from '../dialects/table.ts';
+import { upstreamPaths } from '../dialects/paths.ts';
 import type { Channel, DialectName, Model } from '../ports/catalog.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
 import { formatPath, isWithin, type Path, type Problem, setUpProblems } from '../ports/set-up.ts';
-import { isServed } from '../protocols/protocol.ts';
-import { protocols } from '../protocols/table.ts';
+import { apiCalls } from '../protocols/calls.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
 
 export interface ModelsPlace {
@@ -136,7 +135,7 @@ export function outputPriceProblem(model: Model): string | undefined {
   const { output, imageOutput } = model.price.rates;
   if ((output ?? imageOutput) !== undefined) return undefined;
   // A gateway with other protocols may know more names.
-  const writes = protocolsOf(model).some((name) => protocols[name]?.operation.hasOutputTokens);
+  const writes = protocolsOf(model).some((name) => apiCalls[name]?.operation.hasOutputTokens);
   return writes ? 'needs this rate. Add it, even if it is the same as that of input.' : undefined;
 }
 
@@ -161,7 +160,8 @@ function checkChannels({ model, isRight, report }: Reading, accounts: Map<string
 
 function dialectProblem(model: Model, { id, dialect }: Channel): string {
   const offered = protocolsOf(model);
-  if (offered.some((name) => isServed(protocols[name], dialects[dialect]))) return '';
+  const paths = upstreamPaths[dialect];
+  if (offered.some((name) => paths[apiCalls[name].operation.name] !== undefined)) return '';
   return (
     `channel "${id}" of the dialect ${dialect} can't serve ${offered.join(' or ')}, ` +
     'which is all that the model offers. Change one of the two, or remove the channel.'
@@ -262,7 +262,7 @@ function googleProblem(host: string, path: string, dialect: DialectName): string
 const googleHost = 'generativelanguage.googleapis.com';
 
 /** The paths of calls below a base URL: `/chat/completions`, `/models/*:generateContent`. */
-const callPaths: readonly string[] = Object.values(protocols).flatMap(({ paths, methods }) => [
+const callPaths: readonly string[] = Object.values(apiCalls).flatMap(({ paths, methods }) => [
   ...Object.keys(paths).map((path) => path.replace('/v1', '')),
   ...Object.keys(methods).map((method) => `/models/*:${method}`),
 ]);

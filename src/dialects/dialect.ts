@@ -2,7 +2,7 @@
  * Describes a provider's wire format for the gateway's calls to its upstreams. Each dialect is a
  * folder and a row in `table.ts`; no stage knows a wire shape.
  */
-import type { Call, Framing, OperationName } from '../call.ts';
+import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
@@ -11,6 +11,7 @@ import type { ContentClientCodec, TokenCounter } from './codec.ts';
 import type { EmbeddingClientCodec } from './embedding-codec.ts';
 import type { ImageClientCodec } from './image-codec.ts';
 import type { MeasureBody } from './measure/prompt-size.ts';
+import type { UpstreamPaths } from './paths.ts';
 import type { StreamFormat } from './stream-format.ts';
 import type { FailureReport } from './taps/tap.ts';
 
@@ -18,9 +19,6 @@ export interface ErrorWriter {
   /** `requestId` is the `x-request-id` of the response. */
   body(error: GatewayError, requestId: string): Uint8Array;
 }
-
-/** Path and query below the channel's base URL. */
-export type UpstreamPath = (upstreamModel: string, framing: Framing) => string;
 
 export interface SignedRequest {
   readonly method: string;
@@ -42,7 +40,7 @@ export type SignRequest = (request: SignedRequest) => HeaderMap;
 export interface Dialect {
   readonly name: string;
   readonly capabilities: CapabilityTable;
-  readonly paths: Readonly<Record<OperationName, UpstreamPath | undefined>>;
+  readonly paths: UpstreamPaths;
   /** The header that carries the account's secret, and headers that every request needs. */
   credential(secret: string): HeaderMap;
   readonly sign: SignRequest | undefined;

@@ -20,6 +20,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
+import type { ApiCalls } from './calls.ts';
 
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];
@@ -92,7 +93,7 @@ export interface ModelLists {
   unknown?(modelId: string): string;
 }
 
-export interface Protocol {
+export interface Protocol extends ApiCalls {
   readonly name: ProtocolName;
   readonly caller: Caller;
   /** Calls to upstreams of this dialect are relayed; calls to all others are translated. */
@@ -102,14 +103,8 @@ export interface Protocol {
    * its calls are translated too; undefined if every upstream serves it.
    */
   readonly relayCapability: 'responses' | undefined;
-  /** The operation that an upstream must have to serve this API. */
-  readonly operation: Operation;
-  /** The paths to which calls are POSTed, each with the operation that it requests. */
-  readonly paths: Readonly<Record<string, Operation>>;
   /** Where callers read and delete replies that a provider has stored; absent if they can't. */
   readonly storedReplies?: StoredReplies;
-  /** The methods that may follow a model's name: `/v1beta/models/{model}:generateContent`. */
-  readonly methods: Readonly<Record<string, PathMethod>>;
   maxBodyBytes(settings: BodySettings): number;
   /**
    * The operation under which its calls are in an idempotency store; undefined if `Idempotency-Key`
@@ -204,13 +199,6 @@ export interface StoredReplyRoute extends StoredReplyTarget {
   readonly caller: Caller;
   readonly protocol: Protocol;
   readonly replies: StoredReplies;
-}
-
-export interface PathMethod {
-  readonly operation: Operation;
-  /** Further APIs whose models have the method too. */
-  readonly alsoFor?: readonly ProtocolName[];
-  framing(search: string): Framing;
 }
 
 export interface CallTarget {

@@ -1,12 +1,7 @@
 /** What a path stands for, also one that a client with a wrong base URL sends. */
 import type { Operation } from '../call.ts';
-import type {
-  CallRoute,
-  PathMethod,
-  PathSettings,
-  Protocol,
-  StoredReplyRoute,
-} from './protocol.ts';
+import type { PathMethod } from './calls.ts';
+import type { CallRoute, PathSettings, Protocol, StoredReplyRoute } from './protocol.ts';
 import { unservedPath } from './unserved.ts';
 
 /** A path that the gateway answers, before method and headers are checked. */

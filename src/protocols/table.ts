@@ -1,5 +1,6 @@
 /** The table of the APIs that the gateway serves. A new one is a folder and a row here. */
 import type { ProtocolName } from '../ports/catalog.ts';
+import type { FurtherRow } from './calls.ts';
 import { chat } from './chat/protocol.ts';
 import { embeddings } from './embeddings/protocol.ts';
 import { images } from './images/protocol.ts';
@@ -11,9 +12,6 @@ import { responses } from './responses/protocol.ts';
 
 /** Protocols by name. Tests may add others. */
 export type ProtocolTable = Readonly<Record<string, Protocol>>;
-
-/** Rows that share their name with another: one API for catalogs, in another shape for callers. */
-type FurtherRow = 'embedContent' | 'batchEmbedContents';
 
 /** The type requires a row for every name. */
 export const protocols: Readonly<Record<ProtocolName | FurtherRow, Protocol>> = {

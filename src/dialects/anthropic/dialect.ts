@@ -1,5 +1,6 @@
 /** Anthropic's wire format as its upstreams speak it: the Messages API. */
 import type { Dialect } from '../dialect.ts';
+import { upstreamPaths } from '../paths.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { anthropicCapabilities } from './capabilities.ts';
 import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
@@ -10,13 +11,7 @@ const version = '2023-06-01';
 export const anthropic: Dialect = {
   name: 'anthropic',
   capabilities: anthropicCapabilities,
-  paths: {
-    content: () => '/messages',
-    images: undefined,
-    embed: undefined,
-    count_tokens: () => '/messages/count_tokens',
-    compact: undefined,
-  },
+  paths: upstreamPaths.anthropic,
   credential: (secret) => ({ 'x-api-key': secret, 'anthropic-version': version }),
   sign: undefined,
   streams: serverSentEvents,

@@ -1,5 +1,6 @@
 /** The wire format of OpenAI's upstreams: OpenAI's servers and the many compatible ones. */
 import type { Dialect } from '../dialect.ts';
+import { upstreamPaths } from '../paths.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { openaiCapabilities } from './capabilities.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
@@ -7,13 +8,7 @@ import { openaiFailure, openaiInBandFailure } from './errors.ts';
 export const openai: Dialect = {
   name: 'openai',
   capabilities: openaiCapabilities,
-  paths: {
-    content: () => '/chat/completions',
-    images: () => '/images/generations',
-    embed: () => '/embeddings',
-    count_tokens: undefined,
-    compact: undefined,
-  },
+  paths: upstreamPaths.openai,
   credential: (secret) => ({ authorization: `Bearer ${secret}` }),
   sign: undefined,
   streams: serverSentEvents,

@@ -3,7 +3,7 @@
 import { replyParser } from '../../bounded-json.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
 import { openaiImageCounter } from '../../dialects/openai/count-images.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
@@ -13,6 +13,7 @@ import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
+import { apiCalls } from '../calls.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readChat } from './read.ts';
@@ -74,9 +75,7 @@ export const chat: Protocol = {
   caller: openaiCaller,
   dialect: 'openai',
   relayCapability: undefined,
-  operation: operations.content,
-  paths: { '/v1/chat/completions': operations.content },
-  methods: {},
+  ...apiCalls.chat,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'chat',
   outputLimits: ['max_tokens', 'max_completion_tokens'],

@@ -1,7 +1,7 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings. */
 
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { type EmbeddingFormat, embeddingRepair } from '../../dialects/openai/embedding-repair.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { embeddingTap } from '../../dialects/taps/embedding-tap.ts';
@@ -10,6 +10,7 @@ import { GatewayError } from '../../errors.ts';
 import { items, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
+import { apiCalls } from '../calls.ts';
 import { fieldOf } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
@@ -72,9 +73,7 @@ export const embeddings: Protocol = {
   caller: openaiCaller,
   dialect: 'openai',
   relayCapability: undefined,
-  operation: operations.embed,
-  paths: { '/v1/embeddings': operations.embed },
-  methods: {},
+  ...apiCalls.embeddings,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'embeddings',
   // The API has no member for several answers.

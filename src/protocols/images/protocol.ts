@@ -2,7 +2,7 @@
 
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
@@ -11,6 +11,7 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
+import { apiCalls } from '../calls.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readImages } from './read.ts';
@@ -61,9 +62,7 @@ export const images: Protocol = {
   caller: openaiCaller,
   dialect: 'openai',
   relayCapability: undefined,
-  operation: operations.images,
-  paths: { '/v1/images/generations': operations.images },
-  methods: {},
+  ...apiCalls.images,
   maxBodyBytes: ({ maxImageBodyBytes }) => maxImageBodyBytes,
   repeatableAs: 'images',
   outputLimits: [],

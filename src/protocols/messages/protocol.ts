@@ -14,6 +14,7 @@ import type { IncomingHeaders } from '../../http.ts';
 import { type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { anthropicCaller, anthropicVersionHeader } from '../callers/anthropic.ts';
+import { apiCalls } from '../calls.ts';
 import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
 import { modelEdit } from '../model-edit.ts';
 import type {
@@ -194,12 +195,7 @@ export const messages: Protocol = {
   caller: anthropicCaller,
   dialect: 'anthropic',
   relayCapability: undefined,
-  operation: operations.content,
-  paths: {
-    '/v1/messages': operations.content,
-    '/v1/messages/count_tokens': operations.count_tokens,
-  },
-  methods: {},
+  ...apiCalls.messages,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   repeatableAs: 'messages',
   toolBound: 'max_uses',

@@ -6,7 +6,7 @@
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { geminiInBandFailure } from '../../dialects/gemini/errors.ts';
 import { resourceName, resourcePath } from '../../dialects/gemini/resource.ts';
@@ -15,6 +15,7 @@ import { geminiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { geminiCaller } from '../callers/gemini.ts';
+import { type ApiCalls, apiCalls } from '../calls.ts';
 import { fieldOf } from '../fields.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
@@ -94,13 +95,11 @@ function requestEdits({ tape }: Call, upstreamModel: string): readonly MemberEdi
   return [{ name: 'requests', value: pieces.join('') }];
 }
 
-const shared: Omit<Protocol, 'methods' | 'read' | 'relay' | 'codecs'> = {
+const shared: Omit<Protocol, keyof ApiCalls | 'read' | 'relay' | 'codecs'> = {
   name: 'embeddings',
   caller: geminiCaller,
   dialect: 'gemini',
   relayCapability: undefined,
-  operation: operations.embed,
-  paths: {},
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header.
   repeatableAs: undefined,
@@ -115,7 +114,7 @@ const embeddingServers = () => import('../../dialects/gemini/embedding-server.ts
 
 export const embedContent: Protocol = {
   ...shared,
-  methods: { embedContent: { operation: operations.embed, framing: () => 'json' } },
+  ...apiCalls.embedContent,
   read: readEmbedContent,
   relay: embedContentRelay,
   codecs: async () => ({ embeddings: (await embeddingServers()).geminiEmbeddingServer }),
@@ -123,7 +122,7 @@ export const embedContent: Protocol = {
 
 export const batchEmbedContents: Protocol = {
   ...shared,
-  methods: { batchEmbedContents: { operation: operations.embed, framing: () => 'json' } },
+  ...apiCalls.batchEmbedContents,
   read: readBatchEmbedContents,
   relay: batchEmbedContentsRelay,
   codecs: async () => ({ embeddings: (await embeddingServers()).geminiBatchEmbeddingServer }),

@@ -16,6 +16,7 @@ import { geminiUsage, usageOfMetadata } from '../../dialects/gemini/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { member } from '../../json.ts';
 import { geminiCaller } from '../callers/gemini.ts';
+import { apiCalls } from '../calls.ts';
 import { inEverySpelling, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readNative } from './read.ts';
@@ -75,21 +76,7 @@ export const native: Protocol = {
   caller: geminiCaller,
   dialect: 'gemini',
   relayCapability: undefined,
-  operation: operations.content,
-  paths: {},
-  methods: {
-    generateContent: { operation: operations.content, framing: () => 'json' },
-    streamGenerateContent: {
-      operation: operations.content,
-      framing: (search) =>
-        new URLSearchParams(search).get('alt') === 'sse' ? 'sse' : 'json_array',
-    },
-    countTokens: {
-      operation: operations.count_tokens,
-      alsoFor: ['embeddings'],
-      framing: () => 'json',
-    },
-  },
+  ...apiCalls.native,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header, and other clients of its streams have no use for it.
   repeatableAs: undefined,

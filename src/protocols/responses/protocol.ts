@@ -13,6 +13,7 @@ import type { ReferableReply } from '../../dialects/taps/tap.ts';
 import { GatewayError } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
+import { apiCalls } from '../calls.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { sessionHeader } from '../session-header.ts';
@@ -80,13 +81,7 @@ export const responses: Protocol = {
   caller: openaiCaller,
   dialect: 'openai',
   relayCapability: 'responses',
-  operation: operations.content,
-  paths: {
-    '/v1/responses': operations.content,
-    '/v1/responses/input_tokens': operations.count_tokens,
-    '/v1/responses/compact': operations.compact,
-  },
-  methods: {},
+  ...apiCalls.responses,
   storedReplies: {
     folder: '/v1/responses',
     upstreamFolder: '/responses',
