@@ -104,6 +104,12 @@ export type GatewayEvent =
        * `A-Za-z0-9._:/-[]`.
        */
       readonly param?: string;
+      /**
+       * The limit that was reached: whose it is (`key`, `quota`: a subject that keys share, `model`,
+       * `gateway`; `key/model` for the calls of the key to this model), and what it counts:
+       * `key:calls/minute`, `quota:tokens/day`, `key:concurrent_calls`.
+       */
+      readonly limit?: string;
       /** The path of a `route_not_found`, without the gateway's prefix; bounded as below. */
       readonly path?: string;
       /**

@@ -47,12 +47,12 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     remedy: 'raise it, or add processes',
   },
   in_flight: {
-    meaning: 'the key is at its own `maxConcurrentCalls`',
-    remedy: "raise the key's `maxConcurrentCalls`, if it is entitled to more",
+    meaning: 'the key, or a quota that it shares, is at its own `maxConcurrentCalls`',
+    remedy: 'raise that limit in the record of the key, if it is too low',
   },
   rate: {
-    meaning: 'a rate limit of the key, its group or the model is reached',
-    remedy: 'raise the limit, if it is too low',
+    meaning: 'a rate limit of the key, of a quota that it shares, or of the model is reached',
+    remedy: 'raise the `limit` that the refusal names, if it is too low',
   },
   rate_too_large: {
     meaning: 'the call alone is larger than a rate limit',

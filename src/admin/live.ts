@@ -67,7 +67,7 @@ export type LiveEvent =
       readonly reason: string;
     };
 
-type Detail = Pick<SeenRefusal, 'param' | 'path' | 'requestedModel'>;
+type Detail = Pick<SeenRefusal, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
 /** The live figures. */
 export interface Live {
@@ -174,12 +174,12 @@ function countRefused(
   nowMs: number,
 ): void {
   const { requestId, keyId, group, protocol, modelId, code, reason, status } = event;
-  const { param, path, requestedModel } = event;
+  const { limit, param, path, requestedModel } = event;
   const minute = minuteAt(state, nowMs);
   minute.refused += 1;
   countRefusal(minute, code, reason ?? '');
   const ids = { requestId, keyId, group, protocol, modelId };
-  const why = { code, reason, status, param, path, requestedModel };
+  const why = { code, reason, status, limit, param, path, requestedModel };
   rememberRefusal(state.refusals, { kind: 'refusal', atMs: nowMs, ...ids, ...why });
 }
 

@@ -14,6 +14,7 @@ const seen = {
   protocol: undefined,
   modelId: undefined,
   status: 404,
+  limit: undefined,
   param: undefined,
   path: undefined,
   requestedModel: undefined,
