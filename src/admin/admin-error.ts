@@ -85,6 +85,11 @@ export function adminErrorOf(error: unknown): AdminError {
   );
 }
 
+/** How to get a usage log that can be queried. */
+export const queriedLog =
+  'Keep usage in a database: `stores.usage` in the configuration of `npx tollgate serve`, in code ' +
+  'sqliteUsageSink or postgresUsageSink';
+
 /** The error of an operation that the host's stores don't support. */
 export function notSupported(what: string, remedy: string): AdminError {
   return new AdminError('not_supported', `${what} ${remedy}`);

@@ -55,7 +55,8 @@ export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
           if (catalog?.publish === undefined) {
             throw notSupported(
               'Models can’t be published to this catalog.',
-              'Give createAdmin a sqliteCatalog or a postgresCatalog.',
+              'Keep the catalog in a database: `catalog.store` in the configuration of `npx tollgate ' +
+                'serve`, in code a sqliteCatalog or postgresCatalog that createAdmin is given.',
             );
           }
           await catalog.publish(models);

@@ -175,8 +175,10 @@ async function change(
   if (catalog?.changeChannel === undefined) {
     throw notSupported(
       'The catalog can’t be changed here.',
-      'Give createAdmin a sqliteCatalog or a postgresCatalog, or change the catalog where it is ' +
-        'kept. To disable a channel in this process only, leave out where.',
+      'Change it where it is kept. Or keep it in a database: `catalog.store` in the configuration ' +
+        'of `npx tollgate serve`, in code a sqliteCatalog or postgresCatalog that createAdmin is ' +
+        'given. One process alone can switch a channel with any catalog: leave out --everywhere ' +
+        '(in code, where).',
     );
   }
   const before = (catalog.models?.() ?? []).flatMap((model) =>

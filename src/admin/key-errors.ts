@@ -5,8 +5,9 @@ import { AdminError, notSupported } from './admin-error.ts';
 export function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
-    'Give createAdmin the store behind the cache, or one of memoryKeyStore, sqliteKeyStore and ' +
-      'postgresKeyStore. If you keep keys in your own tables, change them there.',
+    'Change keys where they are kept: those of `keys.fixed` in the configuration of `npx tollgate ' +
+      'serve`, others in your own tables. Or keep them in a database: `stores.keys` of that ' +
+      'configuration, in code a sqliteKeyStore or postgresKeyStore that createAdmin is given.',
   );
 }
 

@@ -13,7 +13,7 @@ import {
   type UsageReportQuery,
   type UsageReportRow,
 } from '../stores/sql/usage-report.ts';
-import { notSupported } from './admin-error.ts';
+import { notSupported, queriedLog } from './admin-error.ts';
 import { books } from './books.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
@@ -220,8 +220,5 @@ async function* callsCsv(
 }
 
 function cannotReport(): Error {
-  return notSupported(
-    'The usage sink can’t make reports.',
-    'Use sqliteUsageSink or postgresUsageSink.',
-  );
+  return notSupported('The usage sink can’t make reports.', `${queriedLog}.`);
 }
