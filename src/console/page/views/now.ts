@@ -5,7 +5,7 @@
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { el, refill } from '../dom.ts';
-import { countText, dayText, minuteText, sinceText, utcDayText } from '../format.ts';
+import { countText, dayText, minuteText, refusalsOf, sinceText, utcDayText } from '../format.ts';
 import { failure, loading, section, titledSection } from '../panel.ts';
 import type { Bucket, Now } from '../wire.ts';
 import { attentionList } from './now-attention.ts';
@@ -80,7 +80,7 @@ function refusedSinceText(now: Now): string {
   const isLogged = source === 'log' && sumOf(now, 'refused') !== null;
   const hourAgoMs = Math.floor(nowMs / minuteMs - 59) * minuteMs;
   const sinceMs = source === 'log' && !isLogged ? Math.max(hourAgoMs, startedAtMs) : sinceMsOf(now);
-  return `${isLogged ? 'all processes' : 'this process'}, ${sinceText(sinceMs, nowMs)}`;
+  return refusalsOf(isLogged ? 'log' : 'process', sinceText(sinceMs, nowMs));
 }
 
 /** The chart; the length of its bars decides how their times are written. */
