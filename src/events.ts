@@ -105,8 +105,8 @@ export type GatewayEvent =
        */
       readonly param?: string;
       /**
-       * The limit that was reached: whose it is (`key`, `quota`: a subject that keys share, `model`,
-       * `gateway`; `key/model` for the calls of the key to this model), and what it counts:
+       * The limit that was reached: whose it is (`key`, `model`, `gateway`, or `quota` for one that
+       * keys share; `key/model` for what the key may use of the model), and what it counts:
        * `key:calls/minute`, `quota:tokens/day`, `key:concurrent_calls`.
        */
       readonly limit?: string;

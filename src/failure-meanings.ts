@@ -331,8 +331,8 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   draining: {
     meaning: 'the gateway was closing',
     remedy:
-      'if calls need longer, raise `shutdown.drainMs` of the configuration, or in code `drainMs` of ' +
-      '`close`',
+      'if calls need longer, raise `shutdown.drainMs` of the configuration, or in code `drainMs` ' +
+      'of `close`',
   },
   resolved: {
     meaning: 'an operator ended a call in doubt; of a refusal: its hold had already ended',

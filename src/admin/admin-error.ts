@@ -85,10 +85,23 @@ export function adminErrorOf(error: unknown): AdminError {
   );
 }
 
-/** How to get a usage log that can be queried. */
-export const queriedLog =
-  'Keep usage in a database: `stores.usage` in the configuration of `npx tollgate serve`, in code ' +
-  'sqliteUsageSink or postgresUsageSink';
+/** What to do if only a database can do it. */
+export function keepInDatabase(member: string, inCode: string): string {
+  const configured = `\`${member}\` in the configuration of \`npx tollgate serve\``;
+  return `Keep it in a database: ${configured}, in code ${inCode}.`;
+}
+
+/** For usage logs that can't be queried. */
+export const queriedLog: string = keepInDatabase(
+  'stores.usage',
+  'sqliteUsageSink or postgresUsageSink',
+);
+
+/** For catalogs that can't be changed. */
+export const databaseCatalog: string = keepInDatabase(
+  'catalog.store',
+  'a sqliteCatalog or postgresCatalog that createAdmin is given',
+);
 
 /** The error of an operation that the host's stores don't support. */
 export function notSupported(what: string, remedy: string): AdminError {

@@ -164,7 +164,7 @@ async function findCalls(deps: AdminDeps, requestId: string): Promise<CallsOfReq
 
 async function recordsOf({ usage }: AdminDeps, requestId: string): Promise<readonly UsageRecord[]> {
   if (usage.usageRecords === undefined) {
-    throw notSupported('The usage log can’t list single calls.', `${queriedLog}.`);
+    throw notSupported('The usage log can’t list single calls.', queriedLog);
   }
   return (await usage.usageRecords({ requestId }, { limit: 100 })).records;
 }

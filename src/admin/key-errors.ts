@@ -1,13 +1,15 @@
 /** The errors that several operations on keys share. */
-import { AdminError, notSupported } from './admin-error.ts';
+import { AdminError, keepInDatabase, notSupported } from './admin-error.ts';
 
 /** The error of an operation for which the host's key store has no method. */
 export function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
-    'Change keys where they are kept: those of `keys.fixed` in the configuration of `npx tollgate ' +
-      'serve`, others in your own tables. Or keep them in a database: `stores.keys` of that ' +
-      'configuration, in code a sqliteKeyStore or postgresKeyStore that createAdmin is given.',
+    'Change keys where you keep them: in `keys.fixed`, or in your own tables. ' +
+      keepInDatabase(
+        'stores.keys',
+        'a sqliteKeyStore or postgresKeyStore that createAdmin is given',
+      ),
   );
 }
 

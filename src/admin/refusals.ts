@@ -152,6 +152,6 @@ async function reportOf(
   if (usage.refusalReport !== undefined) return usage.refusalReport(query);
   throw notSupported(
     'The usage sink keeps no refusals.',
-    `${queriedLog}, which createGateway gets as recordRefusals too.`,
+    `${queriedLog} Set recordRefusals too.`,
   );
 }

@@ -220,5 +220,5 @@ async function* callsCsv(
 }
 
 function cannotReport(): Error {
-  return notSupported('The usage sink can’t make reports.', `${queriedLog}.`);
+  return notSupported('The usage sink can’t make reports.', queriedLog);
 }

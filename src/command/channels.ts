@@ -186,15 +186,15 @@ function switching(task: 'disable' | 'enable'): Command {
   });
 }
 
-const aboutDisable = `Takes a channel out of one running process, at once, until "channels enable" or until the process
-ends. Other processes go on using it. Running calls continue.
+const aboutDisable = `Takes a channel out of one running process, at once, until "channels
+enable" or until the process ends. Other processes go on using it. Running calls continue.
 With --everywhere it gets the weight 0 in all its models, in a catalog in a database
 (catalog.store). The process that is asked applies that at once, the others within 2 s, and it
 lasts, also over restarts, until the channel gets a weight: "channels enable --everywhere" gives
 it 1, the console any. The weights that it had are printed.`;
 
-const aboutEnable = `Uses a channel again in one running process, at once, and forgets the failures that took it out.
-It undoes "channels disable" there, but not the weight 0.
+const aboutEnable = `Uses a channel again in one running process, at once, and forgets the
+failures that took it out. It undoes "channels disable" there, but not the weight 0.
 With --everywhere it gets the weight 1 in all its models, in a catalog in a database
 (catalog.store), whatever it was before: the process that is asked applies that at once, the
 others within 2 s. A process in which it was disabled alone needs "channels enable" itself.`;
