@@ -83,6 +83,8 @@ const config: ViteUserConfig = defineConfig({
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',
+    // Hundreds of tests provoke process warnings, whose events `fail-on-unhandled.ts` still checks.
+    execArgv: ['--no-warnings'],
     // One more than CI has cores, because some tests wait for processes, sockets and timers.
     maxWorkers: 3,
     // Long enough for a busy machine: a test that hangs is the only one that it ends.

@@ -92,6 +92,8 @@ export interface GatewayErrorDetails {
   readonly shouldRetry?: boolean;
   /** A more specific name than the code, for events and usage records; never sent to the caller. */
   readonly reason?: FailureReason;
+  /** Whose limit was reached, and what it counts, for events and refusal logs. */
+  readonly limit?: string | undefined;
   /** The status of an upstream that is overloaded, if no other could serve the call. */
   readonly upstreamStatus?: number;
   /** How long the caller should wait before a retry can succeed. */
@@ -118,6 +120,7 @@ export class GatewayError extends Error {
   readonly clientCode: string | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly reason: FailureReason | undefined;
+  readonly limit: string | undefined;
   readonly upstreamStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
@@ -132,6 +135,7 @@ export class GatewayError extends Error {
     this.clientCode = details.clientCode;
     this.shouldRetry = details.shouldRetry;
     this.reason = details.reason;
+    this.limit = details.limit;
     this.upstreamStatus = details.upstreamStatus;
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
@@ -143,10 +147,10 @@ export class GatewayError extends Error {
 
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
-  const { allow, originalRequestId, upstreamStatus, remedy, cause } = error;
+  const { allow, originalRequestId, upstreamStatus, limit, remedy, cause } = error;
   const known = {
     ...{ param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId },
-    ...{ upstreamStatus, remedy },
+    ...{ upstreamStatus, limit, remedy },
   };
   const defined = Object.entries(known).filter(([, value]) => value !== undefined);
   return new GatewayError(code, message, { ...Object.fromEntries(defined), cause, ...details });

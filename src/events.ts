@@ -102,6 +102,12 @@ export type GatewayEvent =
        * `A-Za-z0-9._:/-[]`.
        */
       readonly param?: string;
+      /**
+       * The limit that was reached: whose it is (`key`, `model`, `gateway`, or `quota` for one that
+       * keys share; `key/model` for what the key may use of the model), and what it counts:
+       * `key:calls/minute`, `quota:tokens/day`, `key:concurrent_calls`.
+       */
+      readonly limit?: string;
       /** The path of a `route_not_found`, without the gateway's prefix; bounded as below. */
       readonly path?: string;
       /**

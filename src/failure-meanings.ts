@@ -5,6 +5,11 @@
 import type { FailureReason } from './failure-reasons.ts';
 import { type FailureMeaning, hostFailures } from './host-failures.ts';
 
+/** For calls in doubt. */
+const resolve =
+  'find out whether that call ran, and say so: in the console, by `npx tollgate calls resolve`, ' +
+  'or in code by `resolveUnknown`';
+
 /** Every reason; `npm run generate` writes docs/events.md from this table. */
 export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = {
   // The request.
@@ -35,7 +40,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   key_disabled: { meaning: 'the key is disabled', remedy: 'enable it, if that was a mistake' },
   key_expired: {
     meaning: 'the key has expired',
-    remedy: 'issue a new key, or set a later `expiresAtMs`',
+    remedy: 'issue a new key; in code, a key store of your own may set a later `expiresAtMs`',
   },
   session_not_allowed: { meaning: 'a session was sent from another site, or not as JSON' },
   failed_keys: {
@@ -47,12 +52,12 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     remedy: 'raise it, or add processes',
   },
   in_flight: {
-    meaning: 'the key is at its own `maxConcurrentCalls`',
-    remedy: "raise the key's `maxConcurrentCalls`, if it is entitled to more",
+    meaning: 'the key, or a quota that it shares, is at its own `maxConcurrentCalls`',
+    remedy: 'raise that limit in the record of the key, if it is too low',
   },
   rate: {
-    meaning: 'a rate limit of the key, its group or the model is reached',
-    remedy: 'raise the limit, if it is too low',
+    meaning: 'a rate limit of the key, of a quota that it shares, or of the model is reached',
+    remedy: 'raise the `limit` that the refusal names, if it is too low',
   },
   rate_too_large: {
     meaning: 'the call alone is larger than a rate limit',
@@ -85,7 +90,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   sealed_elsewhere: { meaning: 'the call has encrypted reasoning that another account made' },
   repeated_unknown: {
     meaning: 'the call repeats one whose outcome is unknown',
-    remedy: 'find out whether that call ran, and end it with `resolveUnknown`',
+    remedy: resolve,
   },
   // The quota.
   insufficient: {
@@ -94,7 +99,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   unknown_subject: {
     meaning: 'the quota store has no limit for a subject of the key',
-    remedy: "give the key's record a limit for it",
+    remedy: 'set its limit in the record of the key',
   },
   disabled_subject: {
     meaning: 'a subject of the key is disabled in the quota store',
@@ -171,7 +176,9 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   cooling_down: {
     meaning: 'the channels failed lately and are not used for a while',
-    remedy: "see `gateway.channels()` for each one's reason",
+    remedy:
+      'see the reason of each: in the console, by `npx tollgate channels`, or in code by ' +
+      '`gateway.channels()`',
   },
   // The connection to the upstream.
   dns: hostFailures.dns,
@@ -186,7 +193,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   out_of_ports: { meaning: 'the machine has no port left', remedy: 'add addresses or machines' },
   queue_timeout: {
     meaning: 'no connection to the upstream became free in time',
-    remedy: "raise the client's `connections`",
+    remedy: "add processes, or in code raise the client's `connections`",
   },
   refused_locally: {
     meaning: 'the client refused the request before it sent it',
@@ -308,7 +315,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   upstream_still_running: {
     meaning: 'the provider goes on with the response after its reply ended',
-    remedy: 'find out whether the call ran, and end it with `resolveUnknown`',
+    remedy: resolve,
   },
   upstream_failed: {
     meaning: 'the reply says that the model failed',
@@ -323,10 +330,12 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   },
   draining: {
     meaning: 'the gateway was closing',
-    remedy: 'give `close` a longer `drainMs`, if calls need it',
+    remedy:
+      'if calls need longer, raise `shutdown.drainMs` of the configuration, or in code `drainMs` ' +
+      'of `close`',
   },
   resolved: {
-    meaning: '`resolveUnknown` ended a call in doubt; of a refusal: its hold had already ended',
+    meaning: 'an operator ended a call in doubt; of a refusal: its hold had already ended',
   },
   internal_error: {
     meaning: 'a bug, or a record that was changed while the call ran',

@@ -47,7 +47,7 @@ export const hostFailures: Readonly<Record<HostFailure, Required<FailureMeaning>
   },
   failed: {
     meaning: 'the connection or your own `UpstreamClient` failed for a reason without a name',
-    remedy: 'look at the `error` of the event `attempt_ended`, which `logEvents` writes',
+    remedy: 'look at the `error` of `attempt_ended` in the log',
   },
   upstream_model_not_found: {
     meaning: 'the account does not have the model, or there is no API at `baseUrl`',
@@ -56,8 +56,9 @@ export const hostFailures: Readonly<Record<HostFailure, Required<FailureMeaning>
   upstream_auth_error: {
     meaning: 'the upstream did not accept the credential',
     remedy:
-      'replace the credential, then `gateway.update({ catalog })`, ' +
-      '`gateway.enableChannel(id)` or a restart; until then nothing is sent with it',
+      'replace the credential, then enable the channel: in the console, by `npx tollgate ' +
+      'channels enable`, in code by `gateway.enableChannel(id)`, or by a restart; until then ' +
+      'nothing is sent with it',
   },
 };
 

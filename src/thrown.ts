@@ -84,7 +84,8 @@ function chainOf(error: unknown): readonly ThrownDetails[] {
   for (let next = error; next !== undefined && chain.length < maxErrors; ) {
     const known = basicsOf(next);
     const stack = member(next, 'stack');
-    const trace = typeof stack === 'string' ? { stack: stack.slice(0, maxStackChars) } : {};
+    const trace =
+      typeof stack === 'string' ? { stack: withoutPassword(stack.slice(0, maxStackChars)) } : {};
     // A database's message may quote the values of a statement, so that of a store's cause is left
     // to the host, who has the error itself.
     chain.push(isOfStore ? { ...known, message: '' } : { ...known, ...trace });
@@ -100,8 +101,13 @@ export function basicsOf(error: unknown): Pick<ThrownDetails, 'name' | 'code' | 
   return {
     name: errorName(error).slice(0, maxNameChars),
     ...(code === undefined ? {} : { code }),
-    message: messageOf(error).slice(0, maxMessageChars),
+    message: withoutPassword(messageOf(error).slice(0, maxMessageChars)),
   };
+}
+
+/** The URL of a database has a password, and some clients quote the URL. */
+function withoutPassword(text: string): string {
+  return text.replace(/:\/\/[^\s/]+@/g, '://…@');
 }
 
 function messageOf(error: unknown): string {

@@ -82,6 +82,24 @@ export function adminErrorOf(error: unknown): AdminError {
   );
 }
 
+/** What to do if only a database can do it. */
+export function keepInDatabase(member: string, inCode: string): string {
+  const configured = `\`${member}\` in the configuration of \`npx tollgate serve\``;
+  return `Keep it in a database: ${configured}, in code ${inCode}.`;
+}
+
+/** For usage logs that can't be queried. */
+export const queriedLog: string = keepInDatabase(
+  'stores.usage',
+  'sqliteUsageSink or postgresUsageSink',
+);
+
+/** For catalogs that can't be changed. */
+export const databaseCatalog: string = keepInDatabase(
+  'catalog.store',
+  'a sqliteCatalog or postgresCatalog that createAdmin is given',
+);
+
 export function notSupported(what: string, remedy: string): AdminError {
   return new AdminError('not_supported', `${what} ${remedy}`);
 }

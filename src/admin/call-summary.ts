@@ -45,6 +45,8 @@ export interface SeenRefusal {
   readonly code: string;
   readonly reason: FailureReason | undefined;
   readonly status: number;
+  /** The limit that was reached: `key:calls/minute`. */
+  readonly limit: string | undefined;
   /** The member of the request that is wrong. */
   readonly param: string | undefined;
   /** The path, if it is not one of a call. */

@@ -8,7 +8,7 @@ import {
   type UsageRecordFilter,
   type UsageRecordPage,
 } from '../stores/sql/usage-report.ts';
-import { AdminError, notSupported } from './admin-error.ts';
+import { AdminError, notSupported, queriedLog } from './admin-error.ts';
 import {
   type CallDetail,
   type CallSummary,
@@ -162,10 +162,7 @@ async function findCalls(deps: AdminDeps, requestId: string): Promise<CallsOfReq
 
 async function recordsOf({ usage }: AdminDeps, requestId: string): Promise<readonly UsageRecord[]> {
   if (usage.usageRecords === undefined) {
-    throw notSupported(
-      'The usage log can’t list single calls.',
-      'Use sqliteUsageSink or postgresUsageSink.',
-    );
+    throw notSupported('The usage log can’t list single calls.', queriedLog);
   }
   return (await usage.usageRecords({ requestId }, { limit: 100 })).records;
 }

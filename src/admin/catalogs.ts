@@ -4,7 +4,7 @@ import { modelsFrom } from '../catalog/model-json.ts';
 import type { PublishedModel } from '../catalog/published-catalog.ts';
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
-import { notSupported } from './admin-error.ts';
+import { databaseCatalog, notSupported } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
 
 /** Whether a list of models could be published. */
@@ -52,10 +52,7 @@ export function adminCatalogs({ catalog, audit }: AdminDeps): AdminCatalogs {
         },
         async () => {
           if (catalog?.publish === undefined) {
-            throw notSupported(
-              'Models can’t be published to this catalog.',
-              'Give createAdmin a sqliteCatalog or a postgresCatalog.',
-            );
+            throw notSupported('Models can’t be published to this catalog.', databaseCatalog);
           }
           await catalog.publish(models);
         },

@@ -4,7 +4,7 @@ import type { ChannelChange } from '../catalog/published-catalog.ts';
 import type { HealthStatus } from '../events.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
-import { AdminError, notSupported } from './admin-error.ts';
+import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
 import { type Explained, explained } from './explained.ts';
 
@@ -171,8 +171,8 @@ async function change(
   if (catalog?.changeChannel === undefined) {
     throw notSupported(
       'The catalog can’t be changed here.',
-      'Give createAdmin a sqliteCatalog or a postgresCatalog, or change the catalog where it is ' +
-        'kept. To disable a channel in this process only, leave out where.',
+      `Change it where it is kept. ${databaseCatalog} To switch a channel in one process only, ` +
+        'leave out --everywhere (in code, where).',
     );
   }
   const before = (catalog.models?.() ?? []).flatMap((model) =>

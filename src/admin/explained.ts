@@ -7,6 +7,7 @@ import { codeMeanings } from './code-meanings.ts';
 export interface Explained {
   /** What it means; undefined where there is no reason. */
   readonly meaning: string | undefined;
+  /** What to do; undefined where there is nothing to do. */
   readonly remedy: string | undefined;
 }
 

@@ -1,11 +1,14 @@
 /** The errors that several operations on keys share. */
-import { AdminError, notSupported } from './admin-error.ts';
+import { AdminError, keepInDatabase, notSupported } from './admin-error.ts';
 
 export function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
-    'Give createAdmin the store behind the cache, or one of memoryKeyStore, sqliteKeyStore and ' +
-      'postgresKeyStore. If you keep keys in your own tables, change them there.',
+    'Change keys where you keep them: in `keys.fixed`, or in your own tables. ' +
+      keepInDatabase(
+        'stores.keys',
+        'a sqliteKeyStore or postgresKeyStore that createAdmin is given',
+      ),
   );
 }
 

@@ -44,6 +44,8 @@ export interface PortFailure extends Occurrences {
   readonly problem: string | undefined;
   /** The code of what was thrown: an SQLSTATE, an errno. */
   readonly code: string | undefined;
+  /** Of a store that is down: what it says, in a line. */
+  readonly cause: string | undefined;
 }
 
 /** A call of which nobody knows whether it ran. */

@@ -1,6 +1,7 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
+import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
 import { addTime, percentile } from './histogram.ts';
 import {
@@ -52,6 +53,7 @@ export type LiveEvent =
       readonly member?: string;
       readonly problem?: string;
       readonly code?: string;
+      readonly error?: unknown;
     }
   | {
       readonly type: 'quota_low';
@@ -67,7 +69,7 @@ export type LiveEvent =
       readonly reason: string;
     };
 
-type Detail = Pick<SeenRefusal, 'param' | 'path' | 'requestedModel'>;
+type Detail = Pick<SeenRefusal, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
 export interface Live {
   readonly state: LiveState;
@@ -110,10 +112,12 @@ function count(state: LiveState, event: LiveEvent, nowMs: number): void {
     case 'call_refused':
       return countRefused(state, event, nowMs);
     case 'port_failed': {
-      const { port, operation, reason, member, problem, code } = event;
+      const { port, operation, reason, member, problem, code, error } = event;
       const name = [port, operation, reason, member, code].join('\n');
       const { sinceMs = nowMs, count = 0 } = state.ports.get(name) ?? {};
-      const what = { port, operation, reason, member, problem, code };
+      // Other errors are of the host, whose messages may quote anything.
+      const cause = reason === 'StoreUnavailable' && error ? summaryOf(error) : undefined;
+      const what = { port, operation, reason, member, problem, code, cause };
       return setBounded(state.ports, name, { ...what, sinceMs, lastMs: nowMs, count: count + 1 });
     }
     case 'quota_low': {
@@ -171,12 +175,12 @@ function countRefused(
   nowMs: number,
 ): void {
   const { requestId, keyId, group, protocol, modelId, code, reason, status } = event;
-  const { param, path, requestedModel } = event;
+  const { limit, param, path, requestedModel } = event;
   const minute = minuteAt(state, nowMs);
   minute.refused += 1;
   countRefusal(minute, code, reason ?? '');
   const ids = { requestId, keyId, group, protocol, modelId };
-  const why = { code, reason, status, param, path, requestedModel };
+  const why = { code, reason, status, limit, param, path, requestedModel };
   rememberRefusal(state.refusals, { kind: 'refusal', atMs: nowMs, ...ids, ...why });
 }
 

@@ -10,8 +10,8 @@ export interface RefusalCount extends Explained {
   readonly reason: FailureReason | undefined;
   readonly count: number;
   /**
-   * What the latest of them in this process named: the member, the path, or the model that is not
-   * served. Undefined if nothing of the request is to blame, or none is remembered.
+   * What the latest of them in this process named: the member, the path, the limit, or the model
+   * that is not served. Undefined if nothing of the request is to blame, or none is remembered.
    */
   readonly detail: string | undefined;
 }

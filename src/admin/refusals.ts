@@ -1,7 +1,7 @@
 /** Recorded refusals for operators: how many there were, by key, model, reason and the like. */
 import { isErrorCode } from '../errors.ts';
 import type { RefusalReportQuery, RefusalReportRow } from '../stores/sql/refusal-report.ts';
-import { notSupported } from './admin-error.ts';
+import { notSupported, queriedLog } from './admin-error.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
 import { explainedRefusal } from './explained.ts';
@@ -148,8 +148,5 @@ async function reportOf(
   query: RefusalReportQuery,
 ): Promise<readonly RefusalReportRow[]> {
   if (usage.refusalReport !== undefined) return usage.refusalReport(query);
-  throw notSupported(
-    'The usage sink keeps no refusals.',
-    'Use sqliteUsageSink or postgresUsageSink, and give it to createGateway as recordRefusals too.',
-  );
+  throw notSupported('The usage sink keeps no refusals.', `${queriedLog} Set recordRefusals too.`);
 }

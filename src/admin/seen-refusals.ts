@@ -78,6 +78,6 @@ export function latestDetail(
 }
 
 export function detailOf({ latest }: SeenKind): string | undefined {
-  const { param, path, requestedModel } = latest.at(-1) ?? {};
-  return param === 'model' ? (requestedModel ?? param) : (param ?? path);
+  const { limit, param, path, requestedModel } = latest.at(-1) ?? {};
+  return param === 'model' ? (requestedModel ?? param) : (limit ?? param ?? path);
 }

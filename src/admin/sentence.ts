@@ -60,14 +60,16 @@ function closing({ status: { isClosing } }: Situation): readonly Clause[] {
 }
 
 function storesDown({ state, nowMs }: Situation): readonly Clause[] {
-  const ports = [...state.ports.values()]
-    .filter(({ reason, lastMs }) => nowMs - lastMs < downMs && reason !== 'StoreCorrupt')
-    .map(({ port }) => port);
-  return [...new Set(ports)].map((port) => ({
-    text: `The port ${port} is failing.`,
-    href: '#/now',
-    severity: 'bad',
-  }));
+  const codes = new Map<string, Set<string>>();
+  for (const { port, reason, code, lastMs } of state.ports.values()) {
+    if (nowMs - lastMs >= downMs || reason === 'StoreCorrupt') continue;
+    const known = codes.get(port) ?? new Set();
+    codes.set(port, code === undefined ? known : known.add(code));
+  }
+  return [...codes].map(([port, known]) => {
+    const why = known.size === 0 ? '' : ` (${[...known].join(', ')})`;
+    return { text: `The port ${port} is failing${why}.`, href: '#/now', severity: 'bad' };
+  });
 }
 
 function modelsOut({ models }: Situation): readonly Clause[] {
@@ -140,9 +142,9 @@ export function attentionOf(situation: Situation): readonly Attention[] {
 function failingPorts({ state, nowMs }: Situation): readonly Attention[] {
   return [...state.ports.values()]
     .filter(({ lastMs }) => nowMs - lastMs < 15 * downMs)
-    .map(({ port, operation, reason, member, problem = 'is wrong', code, sinceMs }) => {
+    .map(({ port, operation, reason, member, problem = 'is wrong', code, cause, sinceMs }) => {
       const kind = reason === 'StoreCorrupt' ? 'host' : 'store';
-      const what = code === undefined ? reason : `${reason} (${code})`;
+      const what = cause ?? (code === undefined ? reason : `${reason} (${code})`);
       const where = member === undefined ? '' : `: ${member} of a record ${problem}`;
       return { kind, text: `${port}.${operation}: ${what}${where}`, href: '#/now', sinceMs };
     });

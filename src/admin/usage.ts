@@ -18,7 +18,7 @@ import {
   type UsageReportQuery,
   type UsageReportRow,
 } from '../stores/sql/usage-report.ts';
-import { notSupported } from './admin-error.ts';
+import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
@@ -225,10 +225,7 @@ async function* callsCsv(
 }
 
 function cannotReport(): Error {
-  return notSupported(
-    'The usage sink can’t make reports.',
-    'Use sqliteUsageSink or postgresUsageSink.',
-  );
+  return notSupported('The usage sink can’t make reports.', queriedLog);
 }
 
 /** A log in this process is summed up by page: its own query would block the event loop. */

@@ -37,7 +37,7 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
   return async (value, path) => {
     if (typeof value === 'string') {
       if (sources.allowSecretsInFile) return value;
-      refuse(path, `is a secret. Write ${forms}, or set options.allowSecretsInFile`);
+      refuse(path, `is a secret. Write ${forms}. In code, options.allowSecretsInFile allows it`);
     }
     const env = member(value, 'env');
     const name = member(value, 'name');
@@ -47,7 +47,8 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
   };
 }
 
-const forms = '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }';
+const inEnvironment = '{ "env": "NAME OF A VARIABLE" }';
+const forms = `${inEnvironment} or { "name": "…" }`;
 
 function fromEnvironment(variable: string, path: string): string {
   const secret = process.env[variable];
@@ -65,7 +66,8 @@ async function resolve(
   { credentials, clock }: CredentialSources,
 ): Promise<string> {
   if (credentials === undefined) {
-    refuse(`${path}.name`, 'needs options.credentials. Give a function from names to secrets');
+    const sentence = 'needs in code options.credentials, a function from names to secrets';
+    refuse(`${path}.name`, `${sentence}. Else write ${inEnvironment}`);
   }
   try {
     // The type says string, but a host may be plain JavaScript.

@@ -125,8 +125,8 @@ function stateOf(health: Health | undefined): string {
 interface ProcessChange extends Omit<Command, 'run' | 'positionals'> {
   readonly positionals: string;
   readonly body: (given: Given) => JsonValue;
-  /** What the process has done: `disabled`. */
-  readonly done: string;
+  /** What the process has done, in sentences. */
+  readonly done: (id: string, reply: JsonValue) => string;
 }
 
 function processChange({ body, done, ...command }: ProcessChange): Command {
@@ -143,7 +143,7 @@ admin.token.`,
       if (id === undefined) throw usageError(`${positionals} is missing.`);
       const reply = await change(given, `/${room}/${encodeURIComponent(id)}/${task}`, body(given));
       if (given.json) printJson(given.around, isJsonObject(reply) ? reply : {});
-      else given.around.out(`${id} is ${done}.\n`);
+      else given.around.out(`${done(id, reply)}\n`);
       return exitCodes.done;
     },
   };
@@ -171,16 +171,50 @@ function switching(task: 'disable' | 'enable'): Command {
     positionals: 'CHANNEL_ID',
     options: {
       everywhere: {
-        text: `in all processes, by the weight ${isOff ? 0 : 1} in a catalog in a database`,
+        text: `in all processes: the weight ${isOff ? 0 : 1} in a catalog in a database`,
       },
     },
-    about: isOff
-      ? 'Takes a channel out of the running process; its running calls continue.'
-      : 'Uses a channel again, and forgets the failures that took it out.',
+    about: isOff ? aboutDisable : aboutEnable,
     examples: [`npx tollgate channels ${task} openai-1`],
     body: (given) => ({ where: given.has('everywhere') ? 'everywhere' : 'process' }),
-    done: `${task}d`,
+    done: isOff ? disabled : enabled,
   });
+}
+
+const aboutDisable = `Takes a channel out of one running process, at once, until "channels
+enable" or until the process ends. Other processes go on using it. Running calls continue.
+With --everywhere it gets the weight 0 in all its models, in a catalog in a database
+(catalog.store). The process that is asked applies that at once, the others within 2 s, and it
+lasts, also over restarts, until the channel gets a weight: "channels enable --everywhere" gives
+it 1, the console any. The weights that it had are printed.`;
+
+const aboutEnable = `Uses a channel again in one running process, at once, and forgets the
+failures that took it out. It undoes "channels disable" there, but not the weight 0.
+With --everywhere it gets the weight 1 in all its models, in a catalog in a database
+(catalog.store), whatever it was before: the process that is asked applies that at once, the
+others within 2 s. A process in which it was disabled alone needs "channels enable" itself.`;
+
+function disabled(id: string, reply: JsonValue): string {
+  const undo = `npx tollgate channels enable ${id}`;
+  return member(reply, 'where') === 'everywhere'
+    ? `${id} is disabled everywhere: the weight 0 in ${weightsIn(reply)}. ` +
+        `This process sends it no calls, the others stop within 2 s. Undo: ${undo} --everywhere, ` +
+        'which gives it the weight 1.'
+    : `${id} is disabled in this process, until it ends. Undo: ${undo}.`;
+}
+
+function enabled(id: string, reply: JsonValue): string {
+  return member(reply, 'where') === 'everywhere'
+    ? `${id} is enabled everywhere: the weight 1 in ${weightsIn(reply)}. ` +
+        'This process uses it, the others begin within 2 s.'
+    : `${id} is enabled in this process.`;
+}
+
+/** `chat (was 3), image (was 1)` */
+function weightsIn(reply: JsonValue): string {
+  return items(member(reply, 'before'))
+    .map((each) => `${member(each, 'modelId')} (was ${member(each, 'weight')})`)
+    .join(', ');
 }
 
 const resolve = processChange({
@@ -212,7 +246,7 @@ const resolve = processChange({
       ...(reservationId === undefined ? {} : { reservationId }),
     };
   },
-  done: 'resolved',
+  done: (id) => `${id} is resolved.`,
 });
 
 export const processChanges: readonly Command[] = [

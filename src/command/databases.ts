@@ -22,6 +22,8 @@ export interface OpenRedis {
   readonly client: RedisClient & RedisBytesClient;
   readonly prefix: string;
   readonly send: (...words: readonly string[]) => Promise<unknown>;
+  /** Why there is no connection; undefined while there is one. */
+  readonly lostBy: () => unknown;
 }
 
 export type DatabaseName = 'sqlite' | 'postgres' | 'redis';
@@ -202,10 +204,13 @@ async function openRedis(
   const client =
     name === 'redis' ? nodeRedis(content, url, () => isConnected) : ioRedis(content, url);
   if (!isClient(client)) throw new Error(`The installed ${name} is too old: update it.`);
-  // ioredis rejects with an error that does not say why; its error event does.
+  // Both clients reject with errors that do not say why, or queue the command; the event does.
   let lastError: unknown;
   client.on('error', (error) => {
     lastError = error;
+  });
+  client.on('ready', () => {
+    lastError = undefined;
   });
   const end = (): void => void (name === 'redis' ? client.destroy?.() : client.disconnect?.());
   closers.push(end);
@@ -224,7 +229,7 @@ async function openRedis(
     client.sendCommand !== undefined && name === 'redis'
       ? client.sendCommand([...words])
       : (client.call?.(...words) ?? Promise.reject(new Error('no such command')));
-  return { client, prefix, send };
+  return { client, prefix, send, lostBy: () => lastError };
 }
 
 function nodeRedis(content: unknown, url: string, hasConnected: () => boolean): unknown {
@@ -252,7 +257,7 @@ function socketOf(url: string): string | undefined {
 /** A client of either package; the optional methods exist in one of them. */
 type ClosableClient = RedisClient &
   RedisBytesClient & {
-    on(event: 'error', listener: (error: unknown) => void): unknown;
+    on(event: 'error' | 'ready', listener: (error: unknown) => void): unknown;
     connect(): Promise<unknown>;
     destroy?(): unknown;
     disconnect?(): unknown;

@@ -7,7 +7,7 @@ import { errorClass } from '../errors.ts';
 import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
-import { failedPort } from '../thrown.ts';
+import { failedPort, withThrown } from '../thrown.ts';
 import type { Log } from './log.ts';
 import { withCommand } from './reasons.ts';
 
@@ -38,8 +38,9 @@ export function countLosses(log: Log): Losses {
 
   const onEvent: EventListener = (event) => {
     if (event.type === 'settlement_lost') charges += 1;
-    const isFailure = event.type === 'port_failed';
-    log.event(isFailure ? { ...event, reason: withCommand(event.reason) } : event);
+    if (event.type !== 'port_failed') return log.event(event);
+    // The error is not enumerable, so that a copy lacks it.
+    log.event(withThrown({ ...event, reason: withCommand(event.reason) }, event.error));
   };
   const emit: EventListener = (event) => {
     for (const listener of [onEvent, ...listeners]) swallowErrors(() => listener(event));

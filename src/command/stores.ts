@@ -1,6 +1,7 @@
 /** Creates the stores that a configuration chooses, on the open databases. */
 import type { AdminKeyCache, AdminKeyStore, AdminOwnedStore } from '../admin/deps.ts';
 import type { Clock } from '../clock.ts';
+import { isStoreUnavailable, StoreUnavailable } from '../ports/call-options.ts';
 import type { IdempotencyStore } from '../ports/idempotency-store.ts';
 import type { ItemStore } from '../ports/item-store.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
@@ -34,6 +35,7 @@ import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
+import { thrownCode } from '../thrown.ts';
 import type { FixedKey, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
@@ -79,7 +81,7 @@ export function makeStores(
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
   const rateLimiter = once(() =>
-    choice.rates === 'redis' ? redisRateLimiter(locationIn(databases.redis)) : undefined,
+    choice.rates === 'redis' ? overRedis(databases.redis, redisRateLimiter) : undefined,
   );
   const replies = once(() => repliesIn(choice, databases.redis, clock));
   return {
@@ -133,12 +135,12 @@ function repliesIn(choice: StoreChoice, redis: OpenRedis | undefined, clock: Clo
     choice[name] === 'redis';
   return {
     results: isInRedis('results')
-      ? redisResultStore(locationIn(redis))
+      ? overRedis(redis, redisResultStore)
       : memoryResultStore({ clock }),
     index: isInRedis('responseIndex')
-      ? redisResponseIndex(locationIn(redis))
+      ? overRedis(redis, redisResponseIndex)
       : memoryResponseIndex({ clock }),
-    items: isInRedis('items') ? redisItemStore(locationIn(redis)) : memoryItemStore({ clock }),
+    items: isInRedis('items') ? overRedis(redis, redisItemStore) : memoryItemStore({ clock }),
   };
 }
 
@@ -182,7 +184,7 @@ function quotaOf(
   if (store === 'postgres') return postgresQuotaStore(tablesIn(postgres));
   if (store === 'redis') {
     const chosen = durability === undefined ? {} : { durability };
-    return redisQuotaStore({ ...locationIn(redis), ...chosen });
+    return overRedis(redis, (location) => redisQuotaStore({ ...location, ...chosen }));
   }
   return memoryQuotaStore({ clock });
 }
@@ -204,13 +206,38 @@ function idempotencyOf(
 ): IdempotencyStore {
   if (store === 'sqlite') return sqliteIdempotencyStore({ client: open(sqlite, store) });
   if (store === 'postgres') return postgresIdempotencyStore(tablesIn(postgres));
-  if (store === 'redis') return redisIdempotencyStore(locationIn(redis));
+  if (store === 'redis') return overRedis(redis, redisIdempotencyStore);
   return memoryIdempotencyStore({ clock });
 }
 
-function locationIn(redis: OpenRedis | undefined): Pick<OpenRedis, 'client' | 'prefix'> {
-  const { client, prefix } = open(redis, 'redis');
-  return { client, prefix };
+/**
+ * A store in Redis whose failures say why there is no connection: a command that waited for one
+ * only knows that it got no answer.
+ */
+function overRedis<Store extends object>(
+  redis: OpenRedis | undefined,
+  make: (location: Pick<OpenRedis, 'client' | 'prefix'>) => Store,
+): Store {
+  const { client, prefix, lostBy } = open(redis, 'redis');
+  return new Proxy(make({ client, prefix }), {
+    get: (store, name) => {
+      const member: unknown = Reflect.get(store, name);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]) => {
+        try {
+          return await Reflect.apply(member, store, args);
+        } catch (error) {
+          throw withCause(error, lostBy());
+        }
+      };
+    },
+  });
+}
+
+function withCause(error: unknown, cause: unknown): unknown {
+  if (cause === undefined || !isStoreUnavailable(error) || error.code !== undefined) return error;
+  const { message, outcome } = error;
+  return new StoreUnavailable(message, { outcome, code: thrownCode(cause), cause });
 }
 
 function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {

@@ -87,8 +87,10 @@ export interface KeyLookupOptions extends CallOptions {
 /** Finds keys. Implemented by the host over its user database, or `memoryKeyStore()`. */
 export interface KeyStore {
   /**
-   * The key that this secret belongs to, or undefined if there is none. The store decides how to
-   * digest secrets and must never keep one in plain text. May answer without a promise.
+   * The key that this secret belongs to. Undefined and null mean that there is none, so `rows[0]`
+   * of a query may be the answer: the caller gets 401, and the event `call_refused` has the reason
+   * `key_unknown`. The store decides how to digest secrets and must never keep one in plain text.
+   * May answer without a promise.
    *
    * The secret is printable ASCII of at most 8 KiB, so it may be a JWT. Answer with an `id` that
    * stays the same for all tokens of a user, and with the token's end as `expiresAtMs`.

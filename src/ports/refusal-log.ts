@@ -36,7 +36,8 @@ export interface RecordedRefusals {
   readonly reason: FailureReason | undefined;
   /**
    * Where the request is wrong: the member, without indexes, as `messages[].content`, or of
-   * `route_not_found` a known path of an API, as `/v1/files`. Up to 64 characters of
+   * `route_not_found` a known path of an API, as `/v1/files`; or the limit that was reached, as
+   * `key:calls/minute` (see `limit` of the event `call_refused`). Up to 64 characters of
    * `A-Za-z0-9._:/{}[]-`. Callers may choose names of members, so a process records 16 in a day for
    * each key and code; it is undefined for others, and if nothing of the request is to blame.
    */

@@ -110,7 +110,7 @@ export const eventMetrics = {
   },
   port_failures_total: {
     type: 'counter',
-    help: "Calls to the host's ports that threw, timed out or returned an invalid answer.",
+    help: "Calls to the host's ports that failed, by the code of what was thrown, else its class.",
     labels: ['port', 'operation', 'reason'],
   },
   internal_errors_total: {

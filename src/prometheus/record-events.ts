@@ -39,6 +39,7 @@ interface Bounds {
   readonly model: BoundValue;
   readonly channel: BoundValue;
   readonly portOperation: BoundValue;
+  readonly portReason: BoundValue;
 }
 
 interface Recorder {
@@ -71,6 +72,7 @@ export function countEvents(maxLabelValues: number): EventCounts {
     model: boundedValues(maxLabelValues),
     channel: boundedValues(maxLabelValues),
     portOperation: boundedValues(maxLabelValues),
+    portReason: boundedValues(maxLabelValues),
   };
   const recorder: Recorder = {
     bounds,
@@ -178,7 +180,8 @@ function recordTrouble({ add, set, bounds }: Recorder, event: GatewayEvent): voi
       return add('quota_warnings_total', 1, String(event.percent));
     case 'port_failed': {
       const operation = bounds.portOperation(event.operation);
-      return add('port_failures_total', 1, event.port, operation, portReason(event.reason));
+      const reason = bounds.portReason(event.code ?? portReason(event.reason));
+      return add('port_failures_total', 1, event.port, operation, reason);
     }
     case 'internal_error':
       return add('internal_errors_total', 1);

@@ -97,16 +97,20 @@ const maxDetails = 16;
 const maxDetailedKinds = 1_000;
 const dayMs = 86_400_000;
 
+const hasOwnDetails: ReadonlySet<string> = new Set([
+  ...['route_not_found', 'rate_limited', 'overloaded'],
+]);
+
 /**
  * Leaves out members beyond a number for each key, code and UTC day, because callers may choose
- * their names: a database would otherwise get a row for each. Paths are names of the gateway.
+ * their names: a database would otherwise get a row for each. Paths and limits have names of ours.
  */
 export function boundedDetails(): (kind: RefusalKind, nowMs: number) => RefusalKind {
   let day = 0;
   let known = new Map<string, Set<string>>();
   return (kind, nowMs) => {
     const { keyId, code, detail } = kind;
-    if (detail === undefined || code === 'route_not_found') return kind;
+    if (detail === undefined || hasOwnDetails.has(code)) return kind;
     const today = Math.floor(nowMs / dayMs);
     if (today !== day) [day, known] = [today, new Map()];
     const name = JSON.stringify([keyId, code]);

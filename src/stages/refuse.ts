@@ -37,7 +37,7 @@ export function overloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
     'The gateway is running too many calls. Try again shortly.',
-    { reason: 'concurrent_calls', retryAfterMs: 1_000 },
+    { reason: 'concurrent_calls', retryAfterMs: 1_000, limit: 'gateway:concurrent_calls' },
   );
 }
 
@@ -45,7 +45,7 @@ export function tooManyConcurrentCalls(of: 'key' | 'quota' = 'key'): GatewayErro
   return new GatewayError(
     'rate_limited',
     `Too many requests of this ${of} are running at once. Wait for one to end.`,
-    { reason: 'in_flight', retryAfterMs: 1_000 },
+    { reason: 'in_flight', retryAfterMs: 1_000, limit: `${of}:concurrent_calls` },
   );
 }
 

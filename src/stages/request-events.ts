@@ -27,7 +27,7 @@ interface Refusal {
 /** A call that has started ends with `call_ended` instead. */
 export function reportRefusal(
   received: RefusedRequest,
-  { code, reason, param, remedy }: GatewayError,
+  { code, reason, limit, param, remedy }: GatewayError,
   { route, status, refusals }: Refusal,
 ): void {
   const { emit, progress } = received;
@@ -35,12 +35,14 @@ export function reportRefusal(
   const refused = { ...factsOf(received, route), code, reason };
   const modelInPath = route !== undefined && 'modelId' in route ? route.modelId : undefined;
   const names = namedIn(received, {
+    limit,
     param,
     path: code === 'route_not_found' ? received.request.path : undefined,
     requestedModel: progress.requestedModel ?? modelInPath,
   });
   const knownPath = route?.kind === 'refused' ? route.path : undefined;
-  refusals.count({ ...refused, detail: knownPath ?? names.param?.replace(indexes, '[]') });
+  const detail = names.limit ?? knownPath ?? names.param?.replace(indexes, '[]');
+  refusals.count({ ...refused, detail });
   if (!emit.isObserved) return;
   const answered = reason === 'caller_left' ? 499 : status;
   const helps = remedy === undefined ? {} : { remedy };
@@ -53,7 +55,7 @@ const indexes = /\[\d+\]|\.\d+(?=\.|$)/g;
 /** Names that the caller may have chosen: short and plain, so that none fills or forges a log. */
 const plainName = /^[A-Za-z0-9._:/-]{1,64}$/;
 const plainParam = /^[A-Za-z0-9._:/[\]-]{1,64}$/;
-type Names = Pick<RefusalEvent, 'param' | 'path' | 'requestedModel'>;
+type Names = Pick<RefusalEvent, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
 /** The names that may be logged. Callers paste their key into the wrong field, or into the URL. */
 function namedIn(

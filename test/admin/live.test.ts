@@ -162,7 +162,7 @@ describe('the sentence about the state of the gateway', () => {
     const texts = sentence.map(({ text }) => text).join(' ');
     expect(texts).toMatch(
       new RegExp(
-        '^The port quota is failing\\. Every channel of .+ is out\\. ' +
+        '^The port quota is failing \\(57P01\\)\\. Every channel of .+ is out\\. ' +
           '.*19 % of requests are refused: invalid_key\\. ' +
           'Channel .+ is out\\. One call is in doubt\\.$',
       ),

@@ -1,9 +1,13 @@
-// suite: slow
+// suite: slow host
 /** Every refusal says what it means, also if it has only a code. */
 import { describe, expect, it } from 'vitest';
+import { adminErrorOf } from '../../src/admin/admin-error.ts';
 import { refusalSummary } from '../../src/admin/call-summary.ts';
+import { codeMeanings } from '../../src/admin/code-meanings.ts';
+import { cannot } from '../../src/admin/key-errors.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { failureMeanings } from '../../src/failure-meanings.ts';
+import { adminSetup } from './admin-host.ts';
 
 const seen = {
   kind: 'refusal',
@@ -14,6 +18,7 @@ const seen = {
   protocol: undefined,
   modelId: undefined,
   status: 404,
+  limit: undefined,
   param: undefined,
   path: undefined,
   requestedModel: undefined,
@@ -30,5 +35,39 @@ describe('a refusal', () => {
     const { meaning } = refusalSummary({ ...seen, code: 'invalid_request', reason: 'bom' });
 
     expect(meaning).toBe(failureMeanings.bom.meaning);
+  });
+});
+
+/** What only code can do: the users of `npx tollgate serve` have the console and the command. */
+const ofCode =
+  /gateway\.\w+\(|`close`|`drainMs`|resolveUnknown|expiresAtMs|[a-z](?:Store|Sink|Catalog)\b/;
+
+describe('a text that names what only code can do', () => {
+  const { admin } = adminSetup({ usage: { record: () => {}, close: async () => {} } });
+  const span = { fromMs: 0, toMs: 9 };
+  const refused: readonly (() => Promise<unknown>)[] = [
+    () => admin.usage.report({ by: 'key', ...span }),
+    () => admin.refusals.report({ by: 'code', ...span }),
+    () => admin.channels.disable('ada', 'openai-a', { where: 'everywhere' }),
+    () => admin.catalog.publish('ada', []),
+  ];
+
+  it('says so, and the tables have it seldom', () => {
+    const texts = [...Object.values(failureMeanings), ...Object.values(codeMeanings)]
+      .flatMap(({ meaning, remedy = '' }) => [meaning, remedy])
+      .filter((text) => ofCode.test(text));
+
+    expect(texts.length).toBeGreaterThan(4);
+    for (const text of texts) expect(text).toMatch(/\bin code\b/);
+  });
+
+  it('says what to do without code', async () => {
+    const errors = await Promise.all(refused.map((call) => call().catch(adminErrorOf)));
+    for (const { code, message } of [...errors, cannot('change keys')].map(adminErrorOf)) {
+      expect(code).toBe('not_supported');
+      expect(message).toMatch(ofCode);
+      expect(message).toMatch(/in the configuration of `npx tollgate serve`/);
+      expect(message).toMatch(/\bin code\b/);
+    }
   });
 });

@@ -89,7 +89,8 @@ describe('jsonFileCatalog', () => {
 
     expect(refused).toBe(
       'jsonFileCatalog: models.json: models[0].channels[0].credential is a secret. Write ' +
-        '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }, or set options.allowSecretsInFile.',
+        '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }. ' +
+        'In code, options.allowSecretsInFile allows it.',
     );
     expect(catalog.find('gpt-5')?.channels[0]?.credential).toBe('sk-in-the-file');
   });
@@ -216,7 +217,7 @@ describe('a file is refused at start-up', () => {
         {},
         '.env names NO_SUCH_API_KEY, which is not set. Set it before the file is read.',
       ],
-      [{ name: 'sk-pasted-here' }, {}, '.name needs options.credentials. Give a function'],
+      [{ name: 'sk-pasted-here' }, {}, '.name needs in code options.credentials, a function'],
       ...[() => '', () => 5, () => undefined, async () => () => 'sk-pasted-here'].map(
         (credentials) =>
           [

@@ -5,12 +5,14 @@
  */
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { adminHandler } from '../../src/admin/index.ts';
+import { type AdminOptions, adminHandler } from '../../src/admin/index.ts';
+import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { adminSetup } from '../admin/admin-host.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
+import { channel, model } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
 import { type CommandFolder, commandFolder, sqliteConfig } from './called.ts';
 
@@ -18,7 +20,7 @@ const token = 'the-token-of-the-scripts-0123456789';
 const heldNanos = 50_000_000n;
 
 /** A process with a call in doubt, and a folder with its configuration. */
-async function running() {
+async function running(options: Partial<Pick<AdminOptions, 'catalog'>> = {}) {
   const quota = memoryQuotaStore();
   const line = { subject: 'ada', period: '', amount: heldNanos };
   await quota.reserve({
@@ -31,7 +33,7 @@ async function running() {
   });
   const usage = { usageRecords: () => ({ records: [doubt], next: undefined }) };
   const { gateway } = gatewayInProcess({ store: () => quota });
-  const { admin, entries } = adminSetup({ gateway, quota, usage });
+  const { admin, entries } = adminSetup({ gateway, quota, usage, ...options });
   const server = createServer(
     adminHandler(admin, {
       path: '/console',
@@ -60,7 +62,11 @@ describe('channels disable and enable', () => {
     const state = () => gateway.channels().find(({ channelId }) => channelId === 'openai-a')?.state;
 
     expect(await call('channels', 'disable', 'openai-a')).toEqual({
-      ...{ code: 0, out: 'openai-a is disabled.\n', err: '' },
+      code: 0,
+      out:
+        'openai-a is disabled in this process, until it ends. ' +
+        'Undo: npx tollgate channels enable openai-a.\n',
+      err: '',
     });
     expect(state()).toBe('off');
     const enabled = await call('channels', 'enable', 'openai-a', '--json');
@@ -70,6 +76,38 @@ describe('channels disable and enable', () => {
       ['bot', 'channel.disable'],
       ['bot', 'channel.enable'],
     ]);
+  });
+
+  it('say how a channel is switched everywhere, how soon and how to undo it', async () => {
+    const weights = new Map([
+      ['chat', 3],
+      ['image', 1],
+    ]);
+    const ids = [...weights.keys()];
+    const { call } = await running({
+      catalog: {
+        ...staticCatalog([]),
+        models: () =>
+          ids.map((id) => model({ id, channels: [channel({ weight: weights.get(id) ?? 0 })] })),
+        changeChannel: async (_id, { weight = 1 }) => {
+          for (const id of ids) weights.set(id, weight);
+          return ids;
+        },
+      },
+    });
+    const disabled = await call('channels', 'disable', 'openai-a', '--everywhere');
+    const [off] = weights.values();
+    const undo = /Undo: npx tollgate (.*--everywhere)/.exec(disabled.out)?.[1] ?? '';
+    const enabled = await call(...undo.split(' '));
+    const help = await call('channels', 'disable', '--help');
+
+    expect(disabled.out).toContain('everywhere: the weight 0 in chat (was 3), image (was 1).');
+    expect(disabled.out).toContain('others stop within 2 s');
+    expect(off).toBe(0);
+    expect(enabled.out).toContain('everywhere: the weight 1 in chat (was 0), image (was 0).');
+    expect([...weights.values()]).toEqual([1, 1]);
+    expect(help.out).toMatch(/lasts, also over restarts, until the channel gets a weight/);
+    expect((await call('channels', 'enable', 'openai-a')).out).toMatch(/in this process\.\n$/);
   });
 
   it('say what the process refuses', async () => {

@@ -10,7 +10,10 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 const unused = (): Promise<never> => Promise.reject(new Error('nothing is sent'));
 /** The methods of an ioredis that the stores look for. */
 const client = { evalsha: unused, eval: unused, callBuffer: unused };
-const redis: OpenRedis = { client, prefix: 'tollgate', send: () => Promise.resolve('OK') };
+const redis: OpenRedis = {
+  ...{ client, prefix: 'tollgate', send: () => Promise.resolve('OK') },
+  lostBy: () => undefined,
+};
 const databases = { sqlite: undefined, postgres: undefined, redis, close: async () => {} };
 const config = { catalog: { models: [] } };
 

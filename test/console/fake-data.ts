@@ -309,7 +309,7 @@ export function refusal(index: number): RefusalSummary {
     reason: 'insufficient',
     ...explained('insufficient'),
     status: 403,
-    ...{ param: undefined, path: undefined, requestedModel: undefined },
+    ...{ limit: undefined, param: undefined, path: undefined, requestedModel: undefined },
   };
 }
 

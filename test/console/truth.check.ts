@@ -32,7 +32,7 @@ describe('why a key is refused', () => {
     const drawer = page.getByRole('dialog', { name: 'Key' });
     await drawer.getByText('12 × insufficient_quota').waitFor();
     await drawer.getByText('quota does not cover the call.').waitFor();
-    await drawer.getByText(/^since 09:30, this process, last .+ ago$/).waitFor();
+    await drawer.getByText(/^this process, since 09:30; last .+ ago$/).waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await drawer.getByRole('button', { name: 'Top up' }).last().click();
     await page.getByRole('dialog', { name: 'Top up partner-eu' }).waitFor();
@@ -61,7 +61,7 @@ describe('the figures', () => {
     const { server, page } = await openedPage(browser, '#/now?range=24h');
     await page.getByText('from 08:00 to 09:00').waitFor();
     await page.getByText('Complete since 22 Nov 10:00').waitFor();
-    await page.getByText('all processes, since 22 Nov 10:00').waitFor();
+    await page.getByText('all processes, since 22 Nov 10:00, up to a minute late').waitFor();
     const day = dayNow();
     const buckets = day.buckets.map((bucket) => ({ ...bucket, refused: undefined }));
 

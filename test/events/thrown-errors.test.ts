@@ -341,6 +341,16 @@ describe('errors that are hard to read', () => {
     expect(summaryOf(error)).not.toMatch(/\p{Cc}/u);
   });
 
+  it('never show the password of a URL', () => {
+    for (const url of ['redis://:pass-word@db:6379/0', 'postgres://u:pass-w@rd@db/d']) {
+      const error = new Error(`connect to ${url} failed`, { cause: new Error(url) });
+      const shown = [JSON.stringify(detailsOf(error)), summaryOf(error)].join();
+
+      expect(shown).not.toMatch(/pass|rd@/);
+      expect(shown).toMatch(/connect to \w+:\/\/…@db/);
+    }
+  });
+
   it('have a code only if it is one', () => {
     const codeOf = (code: unknown) => thrownCode(Object.assign(new Error('x'), { code }));
     expect(['42P01', 'ECONNREFUSED', 'a secret', 5, undefined].map(codeOf)).toEqual([

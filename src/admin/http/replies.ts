@@ -48,6 +48,7 @@ interface ErrorReply {
   readonly error: {
     readonly code: AdminErrorCode;
     readonly message: string;
+    /** The member or parameter that is wrong. */
     readonly field?: string;
   };
 }

@@ -168,6 +168,13 @@ export function sinceText(ms: number, nowMs: number): string {
   return `since ${clockText(ms, nowMs, minuteClock)}`;
 }
 
+/** Where refusals are counted. Each process writes its counts into the log once a minute. */
+export function refusalsOf(source: 'log' | 'process', since: string): string {
+  return source === 'log'
+    ? `all processes, ${since}, up to a minute late`
+    : `this process, ${since}`;
+}
+
 /** The local day: `23 Nov`. */
 export function dayText(ms: number): string {
   return day.format(ms);

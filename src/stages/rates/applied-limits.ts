@@ -14,7 +14,7 @@ export interface AppliedLimit {
   readonly counts: 'calls' | 'tokens';
   readonly period: 'minute' | 'hour' | 'day';
   /** Whose limit it is: the key's own, one that keys share, or one of all calls of the model. */
-  readonly of: 'key' | 'shared' | 'model';
+  readonly of: 'key' | 'quota' | 'model';
   /** A limit of the key, or one that it shares, that counts only calls of this model. */
   readonly isForOneModel: boolean;
   /** Callers may see its numbers. Those of other limits would reveal what other tenants use. */
@@ -100,7 +100,7 @@ type Owner = Pick<Counted, 'owner' | 'of' | 'isVisible'>;
 
 function ownerOf(key: ApiKey, { subject = key.id, visible }: KeyRateLimits): Owner {
   const isOwn = subject === key.id;
-  const of = isOwn ? 'key' : 'shared';
+  const of = isOwn ? 'key' : 'quota';
   const isVisible = isOwn || (visible ?? isVisibleQuota(key, subject));
   return { owner: `subject.${subject}`, of, isVisible };
 }

@@ -10,7 +10,7 @@ export function rateRefusal(limit: AppliedLimit | undefined, retryAfterMs: numbe
   return new GatewayError(
     'rate_limited',
     `Rate limit reached${where}. Reduce concurrency and retry after the time in Retry-After.`,
-    { reason: 'rate', retryAfterMs },
+    { reason: 'rate', retryAfterMs, limit: limit && limitName(limit) },
   );
 }
 
@@ -21,11 +21,11 @@ export function tooLargeForRate(limit: AppliedLimit): GatewayError {
     'rate_limited',
     `This request may use up to ${tokens} tokens, which is above the rate limit for ` +
       `${named(limit)}. Shorten the input, or lower the limit of output tokens.`,
-    { reason: 'rate_too_large', shouldRetry: false },
+    { reason: 'rate_too_large', shouldRetry: false, limit: limitName(limit) },
   );
 }
 
-const owners = { key: 'this key', shared: "this key's quota", model: 'this model' } as const;
+const owners = { key: 'this key', quota: "this key's quota", model: 'this model' } as const;
 
 /** `this key: 60 calls per minute`, `this key's quota: calls per day` */
 function named({ of, isForOneModel, isVisible, counts, period, take }: AppliedLimit): string {
@@ -33,4 +33,9 @@ function named({ of, isForOneModel, isVisible, counts, period, take }: AppliedLi
   if (!isVisible) return `${owner}: ${counts} per ${period}`;
   const counted = take.limit === 1 ? counts.slice(0, -1) : counts;
   return `${owner}: ${take.limit.toLocaleString('en')} ${counted} per ${period}`;
+}
+
+/** For operators: `key:calls/minute`, `quota/model:tokens/day`. */
+function limitName({ of, isForOneModel, counts, period }: AppliedLimit): string {
+  return `${of}${isForOneModel ? '/model' : ''}:${counts}/${period}`;
 }

@@ -211,7 +211,7 @@ function limitRemedy(
 ): string {
   const limitNanos = quota.find(({ id }) => id === subject)?.limitNanos;
   const limit = limitNanos === undefined ? '' : ` of its limit ${formatMoney(limitNanos)}`;
-  const member = limitNanos === undefined ? 'its limit in the quota store' : 'its `limitNanos`';
+  const member = limitNanos === undefined ? 'its limit in the quota store' : 'its limit';
   return (
     `The quota subject ${JSON.stringify(subject)} has ${left}${limit} left, ` +
     `and the call may cost ${cost}: raise ${member}, if it is too low.`

@@ -32,8 +32,8 @@ export const refusalGroupings = [
 ] as const;
 
 /**
- * What a report on refusals can be grouped by. `detail` is the member or the path that is wrong,
- * `day` a UTC day.
+ * What a report on refusals can be grouped by. `detail` is the member or the path that is
+ * wrong, or the limit that was reached; `day` a UTC day.
  */
 export type RefusalGrouping = (typeof refusalGroupings)[number];
 

@@ -10,7 +10,9 @@ import type { GatewayOptions } from '../../../src/gateway-options.ts';
 import { mintSecret } from '../../../src/secret.ts';
 import { memoryQuotaStore } from '../../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
-import { model } from '../../support/models.ts';
+import { gatewayInProcess } from '../../support/gateway-in-process.ts';
+import { model, sampleRequests } from '../../support/models.ts';
+import { untyped } from '../ports/failing.ts';
 
 type Lines = readonly (readonly [name: string, value: string])[];
 type Prefix = '/v1' | '/v1beta';
@@ -298,4 +300,20 @@ it('a response names every header that may carry a key in Vary', async () => {
   expect(headers).toMatchObject({
     vary: 'authorization, x-api-key, x-vendor-api-key, x-goog-api-key, anthropic-version',
   });
+});
+
+it.each<readonly [how: string, answer: unknown]>([
+  ['no first row', [][0]],
+  ['null', null],
+  ['a promise of no row', Promise.resolve([][0])],
+  ['a promise of null', Promise.resolve(null)],
+])('a store that answers with %s has no such key', async (_how, answer) => {
+  const { call, allEvents } = gatewayInProcess({
+    options: { keys: { find: untyped(answer) } },
+  });
+
+  const { status } = await call(sampleRequests.chat);
+
+  expect(status).toBe(401);
+  expect(allEvents).toMatchObject([{ type: 'call_refused', reason: 'key_unknown' }]);
 });

@@ -139,7 +139,7 @@ it('a key brings at most 16 members into a day for each code, and the first ones
   );
 });
 
-it('members are remembered for 1,000 keys and codes; paths are always kept', () => {
+it('members are remembered for 1,000 keys and codes; paths and limits are always kept', () => {
   const bounded = boundedDetails();
   const detailOf = (kind: Partial<RefusalKind>): string | undefined =>
     bounded(some(kind), 0).detail;
@@ -148,4 +148,7 @@ it('members are remembered for 1,000 keys and codes; paths are always kept', () 
   expect(detailOf({ keyId: 'late', detail: 'input' })).toBeUndefined();
   expect(detailOf({ keyId: '7', detail: 'tools' })).toBe('tools');
   expect(detailOf({ code: 'route_not_found', detail: '/v1/files' })).toBe('/v1/files');
+  for (const code of ['rate_limited', 'overloaded'] as const) {
+    expect(detailOf({ keyId: 'late', code, detail: 'key:x/minute' })).toBe('key:x/minute');
+  }
 });

@@ -100,7 +100,7 @@ function metadataOf(metadata: Readonly<Record<string, string>>): Child {
 
 export function refusalFacts(refusal: Refusal, page: PageContext): HTMLElement {
   const { atMs, keyId, group, modelId, protocol, status, code, reason } = refusal;
-  const { param, path, requestedModel } = refusal;
+  const { limit, param, path, requestedModel } = refusal;
   return factList('Refused before anything was held', [
     ['code', code],
     ['reason', reason === null ? undefined : wordsOf(reason)],
@@ -108,6 +108,7 @@ export function refusalFacts(refusal: Refusal, page: PageContext): HTMLElement {
     ['key', keyId ?? 'not known'],
     ['group', group ?? undefined],
     ['model', modelId ?? requestedModel ?? 'not known'],
+    ['limit', limit ?? undefined],
     ['member', param ?? undefined],
     ['path', path ?? undefined],
     ['protocol', protocol ?? undefined],

@@ -9,12 +9,15 @@ const texts = {
   on: {
     title: 'Turn on',
     process: 'Clears its recorded failures in this process, so that it gets calls at once.',
-    everywhere: 'Gives it a weight in the catalog, for all its models and all processes.',
+    everywhere:
+      'Gives it a weight in the catalog, in all its models; other processes follow in 2 s.',
   },
   off: {
     title: 'Turn off',
     process: 'Until it is turned on here, or this process ends. Other processes keep using it.',
-    everywhere: 'Sets its weight to 0 in the catalog, for all its models and all processes.',
+    everywhere:
+      'Sets its weight to 0 in the catalog, in all its models, until it gets a weight again; ' +
+      'other processes follow in 2 s.',
   },
 } as const;
 

@@ -5,7 +5,15 @@
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { el, link, refill, timeOf } from '../dom.ts';
-import { agoText, countText, dayText, minuteText, sinceText, utcDayText } from '../format.ts';
+import {
+  agoText,
+  countText,
+  dayText,
+  minuteText,
+  refusalsOf,
+  sinceText,
+  utcDayText,
+} from '../format.ts';
 import { type IconName, icon } from '../icons.ts';
 import { empty, failure, loading, section, titledSection } from '../panel.ts';
 import type { Attention, Bucket, Now } from '../wire.ts';
@@ -78,7 +86,7 @@ function refusedSinceText(now: Now): string {
   const isLogged = source === 'log' && sumOf(now, 'refused') !== null;
   const hourAgoMs = Math.floor(nowMs / minuteMs - 59) * minuteMs;
   const sinceMs = source === 'log' && !isLogged ? Math.max(hourAgoMs, startedAtMs) : sinceMsOf(now);
-  return `${isLogged ? 'all processes' : 'this process'}, ${sinceText(sinceMs, nowMs)}`;
+  return refusalsOf(isLogged ? 'log' : 'process', sinceText(sinceMs, nowMs));
 }
 
 /** The chart; the length of its bars decides how their times are written. */

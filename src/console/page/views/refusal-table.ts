@@ -1,7 +1,7 @@
 /** What was refused, how often, and why: the most frequent first. */
 import type { PageContext } from '../context.ts';
 import { type Child, el, link } from '../dom.ts';
-import { agoText, countText, sentence, sinceText, wordsOf } from '../format.ts';
+import { agoText, countText, refusalsOf, sentence, sinceText, wordsOf } from '../format.ts';
 import { empty } from '../panel.ts';
 import { shareCell } from '../share-bar.ts';
 import { table } from '../table.ts';
@@ -53,9 +53,9 @@ function whyCell({ code, reason, detail, meaning, remedy }: RefusalCount): Child
 }
 
 function countedText({ source, sinceMs, lastMs }: RefusalReason, nowMs: number): string {
-  const last = lastMs === null ? '' : `, last ${agoText(lastMs, nowMs)}`;
-  const place = source === 'log' ? 'all processes' : 'this process';
-  return `${sinceText(sinceMs, nowMs)}, ${place}${last}`;
+  const place = source === 'log' ? ' in this process' : '';
+  const last = lastMs === null ? '' : `; last ${agoText(lastMs, nowMs)}${place}`;
+  return `${refusalsOf(source, sinceText(sinceMs, nowMs))}${last}`;
 }
 
 /** The same as a short list; `remedyFor` may offer what to do at once. */
