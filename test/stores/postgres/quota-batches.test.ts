@@ -112,6 +112,22 @@ describe.skipIf(!hasPostgres())('batches in PostgreSQL', () => {
     expect(await store.read('a', '', partition)).toMatchObject({ held: 12n });
   });
 
+  it('are on the disk when they are answered', async () => {
+    // The server's own process that writes the log asynchronously rests; it was woken once.
+    await pool.query("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    await pool.query('SELECT pg_reload_conf()');
+    const store = postgresQuotaStore({ client: pool });
+    const isWritten: unknown[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      await settleAll(store, await heldBy(store, randomUUID()));
+      const text = 'SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() AS written';
+      isWritten.push((await pool.query(text)).rows[0].written);
+    }
+
+    // Once is enough, because other processes of the server may have written since.
+    expect(isWritten.slice(1)).toContain(true);
+  });
+
   it('over a connection that is cut at any byte, or loses the reply, charge once', async () => {
     const { far, near, proxy } = await brokenLine(server);
     const partition = randomUUID();
