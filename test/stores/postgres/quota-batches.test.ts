@@ -112,6 +112,29 @@ describe.skipIf(!hasPostgres())('batches in PostgreSQL', () => {
     expect(await store.read('a', '', partition)).toMatchObject({ held: 12n });
   });
 
+  it('through a client that wraps statements in transactions go one by one', async () => {
+    const connection = await pool.connect();
+    onTestFinished(() => connection.release());
+    const query: PostgresClient['query'] = async (text, values) => {
+      await connection.query('BEGIN');
+      try {
+        const result = await connection.query(text, values);
+        await connection.query('COMMIT');
+        return result;
+      } catch (error) {
+        await connection.query('ROLLBACK');
+        throw error;
+      }
+    };
+    const partition = randomUUID();
+    const store = postgresQuotaStore({ client: { query } });
+
+    const results = await settleAll(store, await heldBy(store, partition));
+
+    expect(results.map(({ status }) => status)).toEqual(results.map(() => 'settled'));
+    expect(await store.read('a', '', partition)).toMatchObject({ used: 15n, held: 0n });
+  });
+
   it('are on the disk when they are answered', async () => {
     // The server's own process that writes the log asynchronously rests; it was woken once.
     await pool.query("ALTER SYSTEM SET wal_writer_delay = '10s'");

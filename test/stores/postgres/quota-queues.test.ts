@@ -2,6 +2,7 @@
 /** How the PostgreSQL quota store forms batches, and what each operation hears of a failed one. */
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../src/json.ts';
+import type { CallOptions } from '../../../src/ports/call-options.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { type Draw, drawn } from '../../support/seeds.ts';
 
@@ -36,14 +37,14 @@ function driven() {
   const store = postgresQuotaStore({ client });
   return {
     sent,
-    release: (id: string, signal?: AbortSignal, subjects: readonly string[] = ['alice']) =>
+    release: (id: string, options: CallOptions = {}, subjects: readonly string[] = ['alice']) =>
       store.release(
         {
           id: id.padEnd(16, '_'),
           partition: 'p',
           lines: subjects.map((subject) => ({ subject, period: '', amount: 1n })),
         },
-        signal === undefined ? {} : { signal },
+        options,
       ),
   };
 }
@@ -104,7 +105,7 @@ describe('batches', () => {
     for (let step = 0; step < 60 || running.length > 0; step += 1) {
       const count = step < 60 ? draw(40) : 0;
       for (let index = 0; index < count; index += 1) {
-        promises.push(release(`${step}x${index}`, undefined, drawnSubjects(draw)));
+        promises.push(release(`${step}x${index}`, {}, drawnSubjects(draw)));
       }
       if (draw(2) === 0) running.splice(draw(running.length + 1), 1)[0]?.answer();
       await turns();
@@ -135,10 +136,12 @@ describe('an operation', () => {
     const { sent, release } = driven();
     const [first, stop] = [release('a'), new AbortController()];
     await turns();
-    const waiting = release('b', stop.signal);
-    const last = release('c');
+    const aborted = release('b', { signal: stop.signal });
+    const overdue = release('c', { timeoutMs: 1 });
+    const last = release('d');
     stop.abort();
-    await expect(waiting).rejects.toMatchObject(notDone);
+    await expect(aborted).rejects.toMatchObject(notDone);
+    await expect(overdue).rejects.toMatchObject(notDone);
 
     sent[0]?.answer();
     await first;
@@ -146,13 +149,13 @@ describe('an operation', () => {
     sent[1]?.answer();
     await last;
 
-    expect(idsOf(sent)).toEqual(['a', 'c']);
+    expect(idsOf(sent)).toEqual(['a', 'd']);
   });
 
   it('whose wait ends in a batch is unknown, and the next batch goes', async () => {
     const { sent, release } = driven();
     const stop = new AbortController();
-    const hung = [release('a', stop.signal), release('b')];
+    const hung = [release('a', stop), release('b')];
     await turns();
     const next = release('c');
     stop.abort();
@@ -169,7 +172,7 @@ describe('an operation', () => {
   it('whose wait ends between two attempts that did nothing is not_done', async () => {
     const { sent, release } = driven();
     const stop = new AbortController();
-    const outcomes = Promise.allSettled([release('a'), release('b', stop.signal)]);
+    const outcomes = Promise.allSettled([release('a'), release('b', stop)]);
     await turns();
     for (const index of [0, 1]) {
       sent[index]?.fail('22003');
