@@ -88,6 +88,9 @@ const adjustSql = 'SELECT "tollgate".quota_adjust($1::text::jsonb)::text AS resu
 /** How many leases one statement renews or expires: the server's lock table is limited. */
 const maxBatch = 100;
 
+/** How many holds have their extends in batches; those of older ones go alone. */
+const maxKnownHolds = 100_000;
+
 /** Calls a function in the database with JSON, which returns JSON. */
 type CallFunction = (
   sql: string,
@@ -156,7 +159,13 @@ function operationsOfCalls(
       const subjects = subjectsOf(input);
       const reply = await batches.run(reserveJson(input), { partition, subjects }, callOptions);
       const result = reserveResult(reply, input.lines.length);
-      if (result.status === 'held') subjectsOfHolds.set(id, subjects);
+      if (result.status !== 'held') return result;
+      subjectsOfHolds.set(id, subjects);
+      if (subjectsOfHolds.size > maxKnownHolds) {
+        // A hold that another process has ended, or nobody.
+        const [oldest = ''] = subjectsOfHolds.keys();
+        subjectsOfHolds.delete(oldest);
+      }
       return result;
     },
     extend: async (inputs, callOptions = {}) => {
