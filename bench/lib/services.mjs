@@ -29,8 +29,8 @@ export async function startRedis() {
   return started('redis-server', [...options, ...durable], { folder, path });
 }
 
-/** A PostgreSQL whose commits don't wait for the disk, for the same reason. */
-export async function startPostgres() {
+/** A PostgreSQL whose commits wait for the disk only with `fsync`, for the same reason. */
+export async function startPostgres({ fsync = false } = {}) {
   const programs = postgresPrograms();
   if (programs === undefined) return undefined;
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-postgres-'));
@@ -41,8 +41,8 @@ export async function startPostgres() {
   const settings = [
     `unix_socket_directories=${folder}`,
     'listen_addresses=',
-    'fsync=off',
-    'full_page_writes=off',
+    `fsync=${fsync}`,
+    `full_page_writes=${fsync}`,
     'max_connections=200',
     'shared_buffers=64MB',
   ].flatMap((setting) => ['-c', setting]);

@@ -87,7 +87,7 @@ function rowsOf(result: unknown): readonly unknown[] {
 }
 
 /** The outcome of a statement, or a rejection at the deadline or when the call is aborted. */
-async function withDeadline<T>(
+export async function withDeadline<T>(
   promise: Promise<T>,
   { signal, timeoutMs }: CallOptions,
 ): Promise<T> {

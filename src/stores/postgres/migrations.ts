@@ -9,6 +9,7 @@ import { locationMembers, locationRemedies } from './location.ts';
 import { base } from './sql-base.ts';
 import { idempotencyTables } from './sql-idempotency.ts';
 import { keysAndModels } from './sql-keys-and-models.ts';
+import { quotaBatches } from './sql-quota-batches.ts';
 import { quotaCare } from './sql-quota-care.ts';
 import { quotaOperations } from './sql-quota-operations.ts';
 import { quotaSteps } from './sql-quota-steps.ts';
@@ -41,6 +42,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   schemaCompatibility,
   refusalTable,
   refusalDetail,
+  quotaBatches,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
 const locationSchema = z.strictObject(

@@ -61,7 +61,8 @@ export function extendResults(
   return replies.map(extendResult);
 }
 
-function extendResult(reply: JsonValue): ExtendResult {
+/** The result for one lease. */
+export function extendResult(reply: JsonValue): ExtendResult {
   const status = member(reply, 'status');
   if (status === 'held') return { status, expiresAtMs: countOf(reply, 'expiresAtMs') };
   if (status === 'insufficient') return insufficient(reply);

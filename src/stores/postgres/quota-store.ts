@@ -1,14 +1,10 @@
 /**
- * A quota store in PostgreSQL, shared by any number of processes. Each operation is one statement
- * and one transaction, run by a function in the database.
+ * A quota store in PostgreSQL, shared by any number of processes. Each statement is run by a
+ * function in the database. The operations of calls on a busy subject share a statement.
  */
 import { z } from 'zod';
 import { type JsonValue, jsonWithBigints } from '../../json.ts';
-import {
-  type CallOptions,
-  isStoreUnavailable,
-  StoreUnavailable,
-} from '../../ports/call-options.ts';
+import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
 import {
   checkAdjust,
   checkEnding,
@@ -31,9 +27,11 @@ import type {
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
+import { type BatchedOperation, QuotaBatches, withOutcome } from './quota-batches.ts';
 import { quotaProblems } from './quota-check.ts';
 import {
   adjustResult,
+  extendResult,
   extendResults,
   quotaState,
   releaseResult,
@@ -79,16 +77,19 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-const reserveSql = 'SELECT "tollgate".quota_reserve($1::text::jsonb)::text AS result';
+/** Of one operation: a second commit costs more than it gains where nobody else waits. */
+const singleSql = 'SELECT "tollgate".quota_batch($1::text::jsonb)::text AS result';
+const batchSql = 'CALL "tollgate".quota_run_batch($1)';
 const extendSql = 'SELECT "tollgate".quota_extend($1::text::jsonb)::text AS result';
-const settleSql = 'SELECT "tollgate".quota_settle($1::text::jsonb)::text AS result';
-const releaseSql = 'SELECT "tollgate".quota_release($1::text::jsonb)::text AS result';
 const sweepSql = 'SELECT "tollgate".quota_sweep($1::text::jsonb)::text AS result';
 const readSql = 'SELECT "tollgate".quota_read($1::text::jsonb)::text AS result';
 const adjustSql = 'SELECT "tollgate".quota_adjust($1::text::jsonb)::text AS result';
 
 /** How many leases one statement renews or expires: the server's lock table is limited. */
 const maxBatch = 100;
+
+/** How many holds have their extends in batches; those of older ones go alone. */
+const maxKnownHolds = 100_000;
 
 /** Calls a function in the database with JSON, which returns JSON. */
 type CallFunction = (
@@ -110,23 +111,7 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
 
   return {
     durability: 'durable',
-    reserve: async (input, callOptions = {}) => {
-      checkReserve(input);
-      const reply = await call(reserveSql, reserveJson(input), callOptions);
-      return reserveResult(reply, input.lines.length);
-    },
-    extend: async (inputs, callOptions = {}) => {
-      checkExtend(inputs);
-      return extendAll(inBatches(call), inputs, callOptions);
-    },
-    settle: async ({ id, partition, lines }, callOptions = {}) => {
-      checkEnding({ id, partition, lines });
-      return settleResult(await call(settleSql, { id, partition, lines }, callOptions));
-    },
-    release: async ({ id, partition, lines }, callOptions = {}) => {
-      checkEnding({ id, partition, lines });
-      return releaseResult(await call(releaseSql, { id, partition, lines }, callOptions));
-    },
+    ...operationsOfCalls(call),
     sweep: async ({ max, partition, ...callOptions }) => {
       checkSweep({ max, ...(partition === undefined ? {} : { partition }) });
       const callBatch = inBatches(call);
@@ -159,9 +144,75 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
   };
 }
 
+/** What each call asks of the store, in batches. */
+function operationsOfCalls(
+  call: CallFunction,
+): Pick<PostgresQuotaStore, 'reserve' | 'extend' | 'settle' | 'release'> {
+  const batches = new QuotaBatches((partition, items) => sendBatch(call, { partition, items }));
+  /** The subjects of the holds that this process made, for extends, which don't state them. */
+  const subjectsOfHolds = new Map<string, readonly string[]>();
+
+  return {
+    reserve: async (input, callOptions = {}) => {
+      checkReserve(input);
+      const { id, partition } = input;
+      const subjects = subjectsOf(input);
+      const reply = await batches.run(reserveJson(input), { partition, subjects }, callOptions);
+      const result = reserveResult(reply, input.lines.length);
+      if (result.status !== 'held') return result;
+      subjectsOfHolds.set(id, subjects);
+      if (subjectsOfHolds.size > maxKnownHolds) {
+        // A hold that another process has ended, or nobody.
+        const [oldest = ''] = subjectsOfHolds.keys();
+        subjectsOfHolds.delete(oldest);
+      }
+      return result;
+    },
+    extend: async (inputs, callOptions = {}) => {
+      checkExtend(inputs);
+      const [input, ...others] = inputs;
+      const subjects = subjectsOfHolds.get(input?.id ?? '');
+      if (input === undefined || others.length > 0 || subjects === undefined) {
+        return extendAll(inBatches(call), inputs, callOptions);
+      }
+      const { partition, ...rest } = input;
+      const operation = { op: 'extend', ...rest } as const;
+      return [extendResult(await batches.run(operation, { partition, subjects }, callOptions))];
+    },
+    settle: async ({ id, partition, lines }, callOptions = {}) => {
+      checkEnding({ id, partition, lines });
+      subjectsOfHolds.delete(id);
+      const of = { partition, subjects: subjectsOf({ lines }) };
+      return settleResult(await batches.run({ op: 'settle', id, lines }, of, callOptions));
+    },
+    release: async ({ id, partition, lines }, callOptions = {}) => {
+      checkEnding({ id, partition, lines });
+      subjectsOfHolds.delete(id);
+      const of = { partition, subjects: subjectsOf({ lines }) };
+      return releaseResult(await batches.run({ op: 'release', id, lines }, of, callOptions));
+    },
+  };
+}
+
 function functionCaller({ rows }: Statements): CallFunction {
   return async (sql, input, options) =>
     resultOf(await rows(sql, [jsonWithBigints(input)], options));
+}
+
+/** SQLSTATEs of a statement that was cancelled, which may happen between two commits. */
+const cancelled: ReadonlySet<string | undefined> = new Set(['57014', '25P04']);
+
+async function sendBatch(
+  call: CallFunction,
+  batch: { readonly partition: string; readonly items: readonly BatchedOperation[] },
+): Promise<JsonValue | undefined> {
+  if (batch.items.length === 1) return call(singleSql, batch, {});
+  try {
+    return await call(batchSql, batch, {});
+  } catch (error) {
+    const mayBeDone = isStoreUnavailable(error) && cancelled.has(error.code);
+    throw mayBeDone ? withOutcome(error, 'unknown') : error;
+  }
 }
 
 /** For a call of several transactions: once the first has succeeded, no failure is `not_done`. */
@@ -173,10 +224,13 @@ function inBatches(call: CallFunction): CallFunction {
       hasBegun = true;
       return reply;
     } catch (error) {
-      if (!hasBegun || !isStoreUnavailable(error)) throw error;
-      throw new StoreUnavailable(error.message, { outcome: 'unknown', cause: error.cause });
+      throw hasBegun ? withOutcome(error, 'unknown') : error;
     }
   };
+}
+
+function subjectsOf({ lines }: Pick<ReserveInput, 'lines'>): readonly string[] {
+  return lines.map(({ subject }) => subject);
 }
 
 /** Moves the charge on expiry and the cap of each line into the line. */
@@ -185,12 +239,11 @@ function reserveJson({
   onExpire,
   maxConcurrentCalls,
   id,
-  partition,
   ttlMs,
-}: ReserveInput): object {
+}: ReserveInput): BatchedOperation {
   return {
+    op: 'reserve',
     id,
-    partition,
     ttlMs,
     lines: lines.map((line, index) => ({
       ...line,

@@ -80,7 +80,7 @@ function failing(...codes: readonly string[]): PostgresClient & { readonly queri
       const code = codes[queries];
       queries += 1;
       if (code !== undefined) throw Object.assign(new Error('no'), { code });
-      return { rows: [{ result: '{"status":"settled"}' }] };
+      return { rows: [{ result: '[{"status":"settled"}]' }] };
     },
   };
 }
@@ -129,6 +129,8 @@ describe.each(operations)('%s', (_name, send) => {
     ['text that is not JSON', replyingWith({ result: '{"status"' })],
     ['JSON of another kind', replyingWith({ result: '[[]]' })],
     ['an unknown status', replyingWith({ result: '{"status":"maybe"}' })],
+    ['an answer with an unknown status', replyingWith({ result: '[{"status":"maybe"}]' })],
+    ['two answers', replyingWith({ result: '[{"status":"held"},{"status":"held"}]' })],
     ['a number where text belongs', replyingWith({ result: 7 })],
     ['floats for amounts', replyingWith({ result: '{"limit":1.5,"used":"1e3","held":-0}' })],
     ['null for a result', { query: async () => JSON.parse('null') }],

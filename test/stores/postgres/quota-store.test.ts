@@ -163,7 +163,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
       AND 'lock_timeout=5s' = ANY (proconfig) ORDER BY proname`;
     const withTimeout = (await pool.query(text)).rows.map(({ proname }) => proname);
     expect(withTimeout).toEqual(
-      ['adjust', 'extend', 'read', 'release', 'reserve', 'settle', 'sweep'].map(
+      ['adjust', 'batch', 'extend', 'read', 'release', 'reserve', 'settle', 'sweep'].map(
         (name) => `quota_${name}`,
       ),
     );

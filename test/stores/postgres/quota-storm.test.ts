@@ -2,7 +2,7 @@
 /** Quota in PostgreSQL with many concurrent clients, and with a server that is killed. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { QuotaLine } from '../../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore } from '../../../src/ports/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
 import {
   type PostgresQuotaStore,
@@ -10,6 +10,7 @@ import {
 } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { numbers } from '../../support/seeds.ts';
+import { olderQuotaStore } from './older-quota-store.ts';
 import { migrated } from './schema.ts';
 
 const seed = 20_261_121;
@@ -29,21 +30,29 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
   const store = (connections: number): PostgresQuotaStore =>
     postgresQuotaStore({ client: server.pool(connections) });
 
-  it('sixty-four clients on a few subjects have no error, no hang and no deadlock', async () => {
+  it.each([
+    ['a process each', 64],
+    ['four processes, one of an older version', 4],
+  ])('sixty-four clients, %s, have no error, no hang and no deadlock', async (_how, processes) => {
     const failures: unknown[] = [];
-    const stores = Array.from({ length: 64 }, () => {
-      const pool = server.pool(1);
+    const stores = Array.from({ length: processes }, (_, index) => {
+      const pool = server.pool(64 / processes);
       // Without this, a deadlock that the store resolves by a retry would not be noticed.
       const query: PostgresClient['query'] = (text, values) =>
         pool.query(text, values).catch((error: unknown) => {
           failures.push(error);
           throw error;
         });
-      return postgresQuotaStore({ client: { query } });
+      const make = index === 3 ? olderQuotaStore : postgresQuotaStore;
+      return make({ client: { query } });
     });
+    await server.pool(1).query('TRUNCATE tollgate.quota_rows');
 
+    const clients = Array.from({ length: 64 }, (_, index) => stores[index % processes]);
     const charges = await Promise.all(
-      stores.map((own, index) => storm(own, numbers(seed + index), 15)),
+      clients.map(async (own, index) =>
+        own === undefined ? [] : storm(own, numbers(seed + index), 15),
+      ),
     );
 
     const used = charges.flat().reduce((sum, charge) => sum + charge, 0n);
@@ -135,7 +144,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
 
 /** One client: holds on two or three of six subjects, with every possible ending. */
 async function storm(
-  own: PostgresQuotaStore,
+  own: QuotaStore,
   next: () => number,
   cycles: number,
 ): Promise<readonly bigint[]> {
