@@ -8,13 +8,7 @@ import {
   type UsageChargesFilter,
   type UsageQueries,
 } from '../stores/sql/usage-report.ts';
-import {
-  type Step,
-  spanInThisProcess,
-  type WalkDeps,
-  type WalkOptions,
-  walkLog,
-} from './log-walk.ts';
+import { type Step, type WalkDeps, type WalkOptions, walkLog } from './log-walk.ts';
 
 /**
  * Where the log and the quota store differ; see `reconcile`. A log in this process is summed up
@@ -27,11 +21,12 @@ export async function books(
   options?: WalkOptions,
 ): Promise<readonly Reconciliation[]> {
   const { usage, quota, inOwnTurn } = deps;
-  const isHere = spanInThisProcess(usage, {}) !== undefined;
   return reconcile(
     {
       quota: { read: (...of) => inOwnTurn(() => quota.read(...of)) },
-      usage: { usageCharges: isHere ? () => charges(deps, filter, options) : usageCharges },
+      usage: {
+        usageCharges: usage.isInProcess ? () => charges(deps, filter, options) : usageCharges,
+      },
     },
     filter,
   );

@@ -183,6 +183,11 @@ const refusalDetail = `
 ALTER TABLE tollgate_refusal ADD COLUMN detail TEXT;
 `;
 
+/** Counts the changes of a key, so that none is lost where two processes make one. */
+const keyVersion = `
+ALTER TABLE tollgate_key ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -190,6 +195,7 @@ export const sqliteMigrations: readonly string[] = [
   usageByKey,
   refusalTable,
   refusalDetail,
+  keyVersion,
 ];
 
 const versionTable = `

@@ -1,0 +1,20 @@
+/** Schemas for the options that stores have in every database. */
+import type { z } from 'zod';
+import { aClock, aFunction, flag, positive, text, wait } from '../../ports/set-up.ts';
+import type { SqlKeyStoreOptions } from './key-store.ts';
+import type { SqlUsageSinkOptions } from './usage-sink.ts';
+
+/** The members of {@link SqlKeyStoreOptions}. */
+export const keyStoreMembers: Readonly<Record<keyof SqlKeyStoreOptions, z.ZodType>> = {
+  pepper: text('must be text').optional(),
+  allowWeakKeys: flag.optional(),
+};
+
+/** The members of {@link SqlUsageSinkOptions}. */
+export const usageSinkMembers: Readonly<Record<keyof SqlUsageSinkOptions, z.ZodType>> = {
+  flushMs: wait.optional(),
+  maxBufferedRecords: positive.optional(),
+  onError: aFunction.optional(),
+  onLost: aFunction.optional(),
+  clock: aClock.optional(),
+};

@@ -1,0 +1,68 @@
+/**
+ * The functions of the database. Each runs inside a transaction, and takes and returns plain data,
+ * so that it may run wherever the connection is.
+ */
+import type { JsonValue } from '../../json.ts';
+import type { ClaimInput } from '../../ports/idempotency-store.ts';
+import { integerAt, integerOrNoneAt, textAt } from '../sql/columns.ts';
+import type { SqlFunctions } from '../sql/engine.ts';
+import type { Connection } from './handle.ts';
+
+/** The functions by their names. */
+export const functions: {
+  readonly [Name in keyof SqlFunctions]: (
+    connection: Connection,
+    input: SqlFunctions[Name],
+    nowMs: number,
+  ) => JsonValue;
+} = { claim };
+
+const selectClaim = `
+SELECT state, fingerprint, claim_id, request_id, http_status, claimed_at_ms, ended_at_ms,
+  lease_ends_at_ms
+FROM tollgate_claim WHERE name = ? AND forget_at_ms > ?`;
+const putClaim = `
+INSERT OR REPLACE INTO tollgate_claim (name, state, fingerprint, claim_id, request_id,
+  claimed_at_ms, lease_ends_at_ms, forget_at_ms)
+VALUES (?, 'running', ?, ?, ?, ?, ?, ?)`;
+const forgetClaims = `
+DELETE FROM tollgate_claim WHERE name IN (
+  SELECT name FROM tollgate_claim WHERE forget_at_ms <= ? ORDER BY forget_at_ms LIMIT 10
+)`;
+
+/** The statements, exported so that a test can check their query plans. */
+export const functionStatements: readonly string[] = [selectClaim, forgetClaims];
+
+function claim(connection: Connection, input: ClaimInput, nowMs: number): JsonValue {
+  const { name, fingerprint, claimId, requestId, leaseMs, keepMs } = input;
+  const existing = connection.row(selectClaim, name, BigInt(nowMs));
+  if (existing !== undefined && input.ifTaken === 'answer') return takenBy(existing, nowMs);
+  connection.run(forgetClaims, BigInt(nowMs));
+  connection.run(
+    putClaim,
+    name,
+    fingerprint,
+    claimId,
+    requestId,
+    BigInt(nowMs),
+    BigInt(nowMs + leaseMs),
+    BigInt(nowMs + leaseMs + keepMs),
+  );
+  return { status: 'claimed' };
+}
+
+/** A running claim whose lease has run out is unknown: its gateway crashed, it may have run. */
+function takenBy(row: unknown, nowMs: number): JsonValue {
+  const state = textAt(row, 'state');
+  const isLost = state === 'running' && integerAt(row, 'lease_ends_at_ms') <= nowMs;
+  return {
+    status: 'taken',
+    state: isLost ? 'unknown' : state,
+    fingerprint: textAt(row, 'fingerprint'),
+    claimId: textAt(row, 'claim_id'),
+    requestId: textAt(row, 'request_id'),
+    httpStatus: integerOrNoneAt(row, 'http_status') ?? null,
+    claimedAtMs: integerAt(row, 'claimed_at_ms'),
+    endedAtMs: integerOrNoneAt(row, 'ended_at_ms') ?? null,
+  };
+}
