@@ -23,6 +23,7 @@ import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
+import { postgresRateLimiter } from '../stores/postgres/rate-limiter.ts';
 import { type PostgresUsageSink, postgresUsageSink } from '../stores/postgres/usage-sink.ts';
 import { redisIdempotencyStore } from '../stores/redis/idempotency-store.ts';
 import { redisItemStore } from '../stores/redis/item-store.ts';
@@ -33,6 +34,7 @@ import { redisResultStore } from '../stores/redis/result-store.ts';
 import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
+import { sqliteRateLimiter } from '../stores/sqlite/rate-limiter.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
 import type { FixedKey, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
@@ -79,9 +81,7 @@ export function makeStores(
   const usageLog = once(() => usageLogOf(choice.usage, databases, listener));
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
-  const rateLimiter = once(() =>
-    choice.rates === 'redis' ? redisRateLimiter(locationIn(databases.redis)) : undefined,
-  );
+  const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
   const replies = once(() => repliesIn(choice, databases.redis, clock));
   return {
     choice,
@@ -208,6 +208,15 @@ function idempotencyOf(
   if (store === 'postgres') return postgresIdempotencyStore(tablesIn(postgres));
   if (store === 'redis') return redisIdempotencyStore(locationIn(redis));
   return memoryIdempotencyStore({ clock });
+}
+
+function rateLimiterOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+): RateLimiter | undefined {
+  if (store === 'sqlite') return sqliteRateLimiter({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresRateLimiter(tablesIn(postgres));
+  return store === 'redis' ? redisRateLimiter(locationIn(redis)) : undefined;
 }
 
 function locationIn(redis: OpenRedis | undefined): Pick<OpenRedis, 'client' | 'prefix'> {

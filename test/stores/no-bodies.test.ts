@@ -16,6 +16,7 @@ import {
   sqliteIdempotencyStore,
   sqliteKeyStore,
   sqliteQuotaStore,
+  sqliteRateLimiter,
   sqliteUsageSink,
 } from '../../src/stores/sqlite/index.ts';
 import { found } from '../faults/canaries.ts';
@@ -47,6 +48,8 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     quota,
     catalog,
     idempotency: sqliteIdempotencyStore({ client: db }),
+    rateLimiter: sqliteRateLimiter({ client: db }),
+    defaultRates: [{ calls: { perDay: 1_000 } }],
     sinks: [memory, jsonlUsageSink({ path }), sqlite],
     recordRefusals: {
       recordRefusals: (counts) => {
@@ -73,6 +76,7 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_key',
     'tollgate_lease',
     'tollgate_quota',
+    'tollgate_rate',
     'tollgate_refusal',
     'tollgate_schema',
     'tollgate_usage',

@@ -229,6 +229,7 @@ interface PostgresValues {
   postgresKeyStore: (options: postgres.PostgresKeyStoreOptions) => postgres.PostgresKeyStore;
   postgresMigrations: readonly postgres.PostgresMigration[];
   postgresQuotaStore: (options: postgres.PostgresQuotaStoreOptions) => postgres.PostgresQuotaStore;
+  postgresRateLimiter: (options: postgres.PostgresLocation) => postgres.PostgresRateLimiter;
   postgresUsageSink: (options: postgres.PostgresUsageSinkOptions) => postgres.PostgresUsageSink;
 }
 
@@ -239,6 +240,7 @@ interface SqliteValues {
   sqliteKeyStore: (options: sqlite.SqliteKeyStoreOptions) => sqlite.SqliteKeyStore;
   sqliteMigrations: readonly string[];
   sqliteQuotaStore: (options: sqlite.SqliteQuotaStoreOptions) => QuotaStore;
+  sqliteRateLimiter: (options: sqlite.SqliteRateLimiterOptions) => sqlite.SqliteRateLimiter;
   sqliteUsageSink: (options: sqlite.SqliteUsageSinkOptions) => sqlite.SqliteUsageSink;
 }
 

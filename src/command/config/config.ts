@@ -157,7 +157,7 @@ const stores = z
       quota: oneOfThese(allStores).optional().describe('Where holds and charges are.'),
       usage: oneOfThese(keyStores).optional().describe('Where usage records go.'),
       idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
-      rates: oneOfThese(redisStores).optional().describe('The buckets of rate limits.'),
+      rates: oneOfThese(allStores).optional().describe('The buckets of rate limits.'),
       results: oneOfThese(redisStores).optional().describe('Replies for repeated calls.'),
       responseIndex: oneOfThese(redisStores).optional().describe('Whose a response is.'),
       items: oneOfThese(redisStores).optional().describe('Output items of translated replies.'),

@@ -49,7 +49,7 @@ const partsForm = z.object({
       quota: anyStore,
       usage: tables,
       idempotency: anyStore,
-      rates: redisOnly,
+      rates: anyStore,
       results: redisOnly,
       responseIndex: redisOnly,
       items: redisOnly,

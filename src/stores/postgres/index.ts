@@ -46,6 +46,7 @@ export {
   type PostgresQuotaStoreOptions,
   postgresQuotaStore,
 } from './quota-store.ts';
+export { type PostgresRateLimiter, postgresRateLimiter } from './rate-limiter.ts';
 export {
   type PostgresUsageSink,
   type PostgresUsageSinkOptions,

@@ -13,6 +13,7 @@ import { quotaCare } from './sql-quota-care.ts';
 import { quotaOperations } from './sql-quota-operations.ts';
 import { quotaSteps } from './sql-quota-steps.ts';
 import { quotaTables } from './sql-quota-tables.ts';
+import { rateBuckets } from './sql-rates.ts';
 import { refusalDetail, refusalTable } from './sql-refusals.ts';
 import { schemaCompatibility } from './sql-schema-compatibility.ts';
 import { usageTables } from './sql-usage.ts';
@@ -41,6 +42,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   schemaCompatibility,
   refusalTable,
   refusalDetail,
+  rateBuckets,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
 const locationSchema = z.strictObject(

@@ -5,6 +5,7 @@
 import type { JsonValue } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ClaimInput } from '../../ports/idempotency-store.ts';
+import type { RateTake } from '../../ports/rate-limiter.ts';
 import type { SqlValue } from './columns.ts';
 
 /** A database. In the text of a statement `$1` is the first value, as often as it occurs. */
@@ -38,6 +39,16 @@ export interface SqlEngine {
 export interface SqlFunctions {
   /** Claims a name, or returns the record that has it. */
   readonly claim: ClaimInput;
+  /** Takes amounts from token buckets, or corrects them, which has no result. */
+  readonly rates: RatesInput;
+}
+
+/** Takes of a rate limiter; amounts are at most the largest limit. */
+export interface RatesInput {
+  readonly operation: 'take' | 'adjust';
+  readonly takes: readonly RateTake[];
+  /** Also deletes buckets that are full. */
+  readonly sweep: boolean;
 }
 
 /** The tables, by the names that they have in PostgreSQL. */

@@ -4,7 +4,7 @@ import { isError } from '../../errors.ts';
 import type { SqlValue } from '../sql/columns.ts';
 import type { SqlDialect, SqlEngine, SqlInsert, SqlTable } from '../sql/engine.ts';
 import { isRefused } from './failure.ts';
-import { functions } from './functions.ts';
+import { forgetful, functions } from './functions.ts';
 import { connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
 
 const tables: Readonly<Record<SqlTable, string>> = {
@@ -66,7 +66,10 @@ export function sqliteEngine(client: SqliteHandle, clock: Clock = systemClock())
     change: async (text, values, options) =>
       connection.transaction(() => rows(`${text} RETURNING 1`, values).length, options),
     call: async (name, input, options) =>
-      connection.transaction(() => functions[name](connection, input, clock.now()), options),
+      connection.transaction(() => functions[name](connection, input, clock.now()), {
+        ...options,
+        isDurable: !forgetful.has(name),
+      }),
   };
 }
 

@@ -4,8 +4,16 @@
  */
 import type { JsonValue } from '../../json.ts';
 import type { ClaimInput } from '../../ports/idempotency-store.ts';
+import {
+  adjustAll,
+  type Buckets,
+  bucketAt,
+  fullAtMs,
+  type TokenBucket,
+  takeAll,
+} from '../memory/token-bucket.ts';
 import { integerAt, integerOrNoneAt, textAt } from '../sql/columns.ts';
-import type { SqlFunctions } from '../sql/engine.ts';
+import type { RatesInput, SqlFunctions } from '../sql/engine.ts';
 import type { Connection } from './handle.ts';
 
 /** The functions by their names. */
@@ -15,7 +23,10 @@ export const functions: {
     input: SqlFunctions[Name],
     nowMs: number,
   ) => JsonValue;
-} = { claim };
+} = { claim, rates };
+
+/** Functions whose last results may be lost with the machine, and which wait for no disk. */
+export const forgetful: ReadonlySet<keyof SqlFunctions> = new Set(['rates']);
 
 const selectClaim = `
 SELECT state, fingerprint, claim_id, request_id, http_status, claimed_at_ms, ended_at_ms,
@@ -30,8 +41,16 @@ DELETE FROM tollgate_claim WHERE name IN (
   SELECT name FROM tollgate_claim WHERE forget_at_ms <= ? ORDER BY forget_at_ms LIMIT 10
 )`;
 
+const selectBucket = `
+SELECT used, tick, refill FROM tollgate_rate WHERE owner = ? AND bucket = ?`;
+const putBucket = `
+INSERT OR REPLACE INTO tollgate_rate (owner, bucket, used, tick, refill, full_at_ms)
+VALUES (?, ?, ?, ?, ?, ?)`;
+const deleteBucket = 'DELETE FROM tollgate_rate WHERE owner = ? AND bucket = ?';
+const forgetBuckets = 'DELETE FROM tollgate_rate WHERE full_at_ms <= ?';
+
 /** The statements, exported so that a test can check their query plans. */
-export const functionStatements: readonly string[] = [selectClaim, forgetClaims];
+export const functionStatements: readonly string[] = [selectClaim, forgetClaims, selectBucket];
 
 function claim(connection: Connection, input: ClaimInput, nowMs: number): JsonValue {
   const { name, fingerprint, claimId, requestId, leaseMs, keepMs } = input;
@@ -64,5 +83,36 @@ function takenBy(row: unknown, nowMs: number): JsonValue {
     httpStatus: integerOrNoneAt(row, 'http_status') ?? null,
     claimedAtMs: integerAt(row, 'claimed_at_ms'),
     endedAtMs: integerOrNoneAt(row, 'ended_at_ms') ?? null,
+  };
+}
+
+function rates(
+  connection: Connection,
+  { operation, takes, sweep }: RatesInput,
+  nowMs: number,
+): JsonValue {
+  if (sweep) connection.run(forgetBuckets, BigInt(nowMs));
+  const buckets: Buckets = {
+    get: ({ owner, bucket, periodMs }) => {
+      const row = connection.row(selectBucket, owner, bucket);
+      return row === undefined ? undefined : bucketAt(bucketFrom(row), periodMs, nowMs);
+    },
+    set: ({ owner, bucket, periodMs }, changed) => {
+      if (changed === undefined) return connection.run(deleteBucket, owner, bucket);
+      const { used, tick, limit } = changed;
+      const numbers = [used, tick, limit, fullAtMs(changed, periodMs)].map(BigInt);
+      connection.run(putBucket, owner, bucket, ...numbers);
+    },
+  };
+  if (operation === 'take') return { ...takeAll(takes, buckets, nowMs) };
+  adjustAll(takes, buckets, nowMs);
+  return null;
+}
+
+function bucketFrom(row: unknown): TokenBucket {
+  return {
+    used: integerAt(row, 'used'),
+    tick: integerAt(row, 'tick'),
+    limit: integerAt(row, 'refill'),
   };
 }

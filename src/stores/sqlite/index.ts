@@ -37,6 +37,11 @@ export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
 export { type SqliteIdempotencyStoreOptions, sqliteIdempotencyStore } from './idempotency-store.ts';
 export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from './key-store.ts';
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
+export {
+  type SqliteRateLimiter,
+  type SqliteRateLimiterOptions,
+  sqliteRateLimiter,
+} from './rate-limiter.ts';
 export { migrateSqlite, sqliteMigrations } from './schema.ts';
 export {
   type SqliteUsageSink,

@@ -188,6 +188,19 @@ const keyVersion = `
 ALTER TABLE tollgate_key ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 `;
 
+/** Token buckets; the columns are the members of `TokenBucket`. */
+const rateBuckets = `
+CREATE TABLE tollgate_rate (
+  owner TEXT NOT NULL,
+  bucket TEXT NOT NULL,
+  used INTEGER NOT NULL CHECK (used > 0),
+  tick INTEGER NOT NULL,
+  refill INTEGER NOT NULL CHECK (refill > 0),
+  full_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (owner, bucket)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -196,6 +209,7 @@ export const sqliteMigrations: readonly string[] = [
   refusalTable,
   refusalDetail,
   keyVersion,
+  rateBuckets,
 ];
 
 const versionTable = `

@@ -7,6 +7,7 @@ import {
   postgresIdempotencyStore,
   postgresKeyStore,
   postgresQuotaStore,
+  postgresRateLimiter,
   postgresUsageSink,
 } from '../../../src/stores/postgres/index.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
@@ -43,6 +44,8 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       quota,
       catalog,
       idempotency: postgresIdempotencyStore({ client }),
+      rateLimiter: postgresRateLimiter({ client }),
+      defaultRates: [{ calls: { perDay: 1_000 } }],
       sinks: [usage],
       recordRefusals: usage,
     });
@@ -60,6 +63,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       'quota_leases',
       'quota_reservations',
       'quota_rows',
+      'rates',
       'refusals',
       'schema_versions',
       'usage',
