@@ -24,6 +24,7 @@ import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.t
 import { type PostgresKeyStore, postgresKeyStore } from '../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
 import { postgresRateLimiter } from '../stores/postgres/rate-limiter.ts';
+import { postgresResultStore } from '../stores/postgres/result-store.ts';
 import { type PostgresUsageSink, postgresUsageSink } from '../stores/postgres/usage-sink.ts';
 import { redisIdempotencyStore } from '../stores/redis/idempotency-store.ts';
 import { redisItemStore } from '../stores/redis/item-store.ts';
@@ -35,6 +36,7 @@ import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { sqliteRateLimiter } from '../stores/sqlite/rate-limiter.ts';
+import { sqliteResultStore } from '../stores/sqlite/result-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
 import type { FixedKey, ServeConfig, StoreName } from './config/config.ts';
 import { type StoreChoice, storeChoice } from './config/store-choice.ts';
@@ -82,7 +84,7 @@ export function makeStores(
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
   const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
-  const replies = once(() => repliesIn(choice, databases.redis, clock));
+  const replies = once(() => repliesIn(choice, databases, clock));
   return {
     choice,
     get keyTable() {
@@ -130,18 +132,26 @@ interface Replies {
 }
 
 /** Created here even in memory, because the admin library needs them too. */
-function repliesIn(choice: StoreChoice, redis: OpenRedis | undefined, clock: Clock): Replies {
-  const isInRedis = (name: 'results' | 'responseIndex' | 'items'): boolean =>
-    choice[name] === 'redis';
+function repliesIn(choice: StoreChoice, databases: Databases, clock: Clock): Replies {
+  const { redis } = databases;
+  const isInRedis = (name: 'responseIndex' | 'items'): boolean => choice[name] === 'redis';
   return {
-    results: isInRedis('results')
-      ? redisResultStore(locationIn(redis))
-      : memoryResultStore({ clock }),
+    results: resultsIn(choice.results, databases, clock),
     index: isInRedis('responseIndex')
       ? redisResponseIndex(locationIn(redis))
       : memoryResponseIndex({ clock }),
     items: isInRedis('items') ? redisItemStore(locationIn(redis)) : memoryItemStore({ clock }),
   };
+}
+
+function resultsIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ResultStore {
+  if (store === 'sqlite') return sqliteResultStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresResultStore(tablesIn(postgres));
+  return store === 'redis' ? redisResultStore(locationIn(redis)) : memoryResultStore({ clock });
 }
 
 function once<T>(make: () => T): () => T {

@@ -230,6 +230,9 @@ interface PostgresValues {
   postgresMigrations: readonly postgres.PostgresMigration[];
   postgresQuotaStore: (options: postgres.PostgresQuotaStoreOptions) => postgres.PostgresQuotaStore;
   postgresRateLimiter: (options: postgres.PostgresLocation) => postgres.PostgresRateLimiter;
+  postgresResultStore: (
+    options: postgres.PostgresResultStoreOptions,
+  ) => postgres.PostgresResultStore;
   postgresUsageSink: (options: postgres.PostgresUsageSinkOptions) => postgres.PostgresUsageSink;
 }
 
@@ -241,6 +244,7 @@ interface SqliteValues {
   sqliteMigrations: readonly string[];
   sqliteQuotaStore: (options: sqlite.SqliteQuotaStoreOptions) => QuotaStore;
   sqliteRateLimiter: (options: sqlite.SqliteRateLimiterOptions) => sqlite.SqliteRateLimiter;
+  sqliteResultStore: (options: sqlite.SqliteResultStoreOptions) => sqlite.SqliteResultStore;
   sqliteUsageSink: (options: sqlite.SqliteUsageSinkOptions) => sqlite.SqliteUsageSink;
 }
 

@@ -158,7 +158,7 @@ const stores = z
       usage: oneOfThese(keyStores).optional().describe('Where usage records go.'),
       idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
       rates: oneOfThese(allStores).optional().describe('The buckets of rate limits.'),
-      results: oneOfThese(redisStores).optional().describe('Replies for repeated calls.'),
+      results: oneOfThese(allStores).optional().describe('Replies for repeated calls.'),
       responseIndex: oneOfThese(redisStores).optional().describe('Whose a response is.'),
       items: oneOfThese(redisStores).optional().describe('Output items of translated replies.'),
     },

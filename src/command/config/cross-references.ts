@@ -50,7 +50,7 @@ const partsForm = z.object({
       usage: tables,
       idempotency: anyStore,
       rates: anyStore,
-      results: redisOnly,
+      results: anyStore,
       responseIndex: redisOnly,
       items: redisOnly,
     }),

@@ -32,9 +32,10 @@ export function postgresEngine(location: PostgresLocation): SqlEngine {
     },
     change: async (text, values, options) =>
       (await rows(`${text} RETURNING 1`, values.map(bound), options)).length,
-    call: async (name, input, options) => {
-      const text = `SELECT "tollgate".${name}($1::text::jsonb)::text AS result`;
-      return resultOf(await rows(text, [jsonWithBigints(input)], options));
+    call: async (name, input, options, bytes) => {
+      const [more, values] = bytes === undefined ? ['', []] : [', $2::bytea', [Buffer.from(bytes)]];
+      const text = `SELECT "tollgate".${name}($1::text::jsonb${more})::text AS result`;
+      return resultOf(await rows(text, [jsonWithBigints(input), ...values], options));
     },
   };
 }

@@ -48,6 +48,11 @@ export {
 } from './quota-store.ts';
 export { type PostgresRateLimiter, postgresRateLimiter } from './rate-limiter.ts';
 export {
+  type PostgresResultStore,
+  type PostgresResultStoreOptions,
+  postgresResultStore,
+} from './result-store.ts';
+export {
   type PostgresUsageSink,
   type PostgresUsageSinkOptions,
   postgresUsageSink,

@@ -8,6 +8,7 @@ import { migrationRemedy, type PostgresLocation, type Statements, statements } f
 import { locationMembers, locationRemedies } from './location.ts';
 import { base } from './sql-base.ts';
 import { idempotencyTables } from './sql-idempotency.ts';
+import { keptTables } from './sql-kept.ts';
 import { keysAndModels } from './sql-keys-and-models.ts';
 import { quotaCare } from './sql-quota-care.ts';
 import { quotaOperations } from './sql-quota-operations.ts';
@@ -43,6 +44,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   refusalTable,
   refusalDetail,
   rateBuckets,
+  keptTables,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
 const locationSchema = z.strictObject(

@@ -27,11 +27,15 @@ export interface SqlEngine {
   insert(into: SqlInsert, rows: readonly SqlRow[], options?: CallOptions): Promise<void>;
   /** Inserts, updates or deletes rows in a transaction of its own, and returns how many. */
   change(text: string, values: readonly SqlValue[], options?: CallOptions): Promise<number>;
-  /** Runs a function of the database in a transaction of its own. Its result is JSON. */
+  /**
+   * Runs a function of the database in a transaction of its own. Its result is JSON, and so is its
+   * input but for the bytes.
+   */
   call<Name extends keyof SqlFunctions>(
     name: Name,
     input: SqlFunctions[Name],
     options?: CallOptions,
+    bytes?: Uint8Array,
   ): Promise<JsonValue | undefined>;
 }
 
@@ -41,6 +45,8 @@ export interface SqlFunctions {
   readonly claim: ClaimInput;
   /** Takes amounts from token buckets, or corrects them, which has no result. */
   readonly rates: RatesInput;
+  /** Keeps entries, whose content is in the bytes, and forgets what is too much. */
+  readonly keep: KeepInput;
 }
 
 /** Takes of a rate limiter; amounts are at most the largest limit. */
@@ -51,8 +57,27 @@ export interface RatesInput {
   readonly sweep: boolean;
 }
 
+/** Entries of one owner to keep. */
+export interface KeepInput {
+  readonly kind: KeptKind;
+  readonly owner: string;
+  readonly ttlMs: number;
+  /** The bounds for all entries of this kind, and for those of one owner. */
+  readonly maxBytes: number;
+  readonly maxOwnerBytes: number;
+  /** The content of each follows that of the one before it; its size counts for the bounds. */
+  readonly entries: readonly {
+    readonly id: string;
+    readonly length: number;
+    readonly size: number;
+  }[];
+}
+
+/** What is kept: a reply, which is found without its owner. */
+export type KeptKind = 'result';
+
 /** The tables, by the names that they have in PostgreSQL. */
-export type SqlTable = 'keys' | 'claims' | 'catalogs' | 'usage' | 'refusals';
+export type SqlTable = 'keys' | 'claims' | 'catalogs' | 'usage' | 'refusals' | 'kept';
 
 /** The differences in the text of statements. */
 export interface SqlDialect {

@@ -2,12 +2,19 @@
 import type { z } from 'zod';
 import { aClock, aFunction, flag, positive, text, wait } from '../../ports/set-up.ts';
 import type { SqlKeyStoreOptions } from './key-store.ts';
+import type { SqlResultStoreOptions } from './result-store.ts';
 import type { SqlUsageSinkOptions } from './usage-sink.ts';
 
 /** The members of {@link SqlKeyStoreOptions}. */
 export const keyStoreMembers: Readonly<Record<keyof SqlKeyStoreOptions, z.ZodType>> = {
   pepper: text('must be text').optional(),
   allowWeakKeys: flag.optional(),
+};
+
+/** The members of {@link SqlResultStoreOptions}. */
+export const resultStoreMembers: Readonly<Record<keyof SqlResultStoreOptions, z.ZodType>> = {
+  maxBytes: positive.optional(),
+  maxAgeMs: positive.optional(),
 };
 
 /** The members of {@link SqlUsageSinkOptions}. */

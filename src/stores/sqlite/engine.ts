@@ -13,6 +13,7 @@ const tables: Readonly<Record<SqlTable, string>> = {
   catalogs: 'tollgate_catalog',
   usage: 'tollgate_usage',
   refusals: 'tollgate_refusal',
+  kept: 'tollgate_kept',
 };
 
 /** The dialect, exported so that a test can check the query plans of the statements. */
@@ -65,8 +66,8 @@ export function sqliteEngine(client: SqliteHandle, clock: Clock = systemClock())
     },
     change: async (text, values, options) =>
       connection.transaction(() => rows(`${text} RETURNING 1`, values).length, options),
-    call: async (name, input, options) =>
-      connection.transaction(() => functions[name](connection, input, clock.now()), {
+    call: async (name, input, options, bytes) =>
+      connection.transaction(() => functions[name](connection, input, clock.now(), bytes), {
         ...options,
         isDurable: !forgetful.has(name),
       }),

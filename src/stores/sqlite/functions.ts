@@ -13,7 +13,7 @@ import {
   takeAll,
 } from '../memory/token-bucket.ts';
 import { integerAt, integerOrNoneAt, textAt } from '../sql/columns.ts';
-import type { RatesInput, SqlFunctions } from '../sql/engine.ts';
+import type { KeepInput, RatesInput, SqlFunctions } from '../sql/engine.ts';
 import type { Connection } from './handle.ts';
 
 /** The functions by their names. */
@@ -22,11 +22,12 @@ export const functions: {
     connection: Connection,
     input: SqlFunctions[Name],
     nowMs: number,
+    bytes?: Uint8Array,
   ) => JsonValue;
-} = { claim, rates };
+} = { claim, rates, keep };
 
 /** Functions whose last results may be lost with the machine, and which wait for no disk. */
-export const forgetful: ReadonlySet<keyof SqlFunctions> = new Set(['rates']);
+export const forgetful: ReadonlySet<keyof SqlFunctions> = new Set(['rates', 'keep']);
 
 const selectClaim = `
 SELECT state, fingerprint, claim_id, request_id, http_status, claimed_at_ms, ended_at_ms,
@@ -49,8 +50,31 @@ VALUES (?, ?, ?, ?, ?, ?)`;
 const deleteBucket = 'DELETE FROM tollgate_rate WHERE owner = ? AND bucket = ?';
 const forgetBuckets = 'DELETE FROM tollgate_rate WHERE full_at_ms <= ?';
 
+const forgetEnded = `
+DELETE FROM tollgate_kept WHERE rowid IN (
+  SELECT rowid FROM tollgate_kept WHERE ends_ms <= ? ORDER BY ends_ms LIMIT 100
+)`;
+const deleteKept = `
+DELETE FROM tollgate_kept WHERE id = ? AND kind = ? AND (owner = ? OR kind = 'result')`;
+const insertKept = `
+INSERT INTO tollgate_kept (kind, id, owner, content, size, ends_ms, used)
+VALUES (?, ?, ?, ?, ?, ?,
+  1 + coalesce((SELECT used FROM tollgate_kept WHERE kind = ? ORDER BY used DESC LIMIT 1), 0))`;
+const selectSum = 'SELECT bytes FROM tollgate_kept_sum WHERE kind = ? AND name = ?';
+const deleteOldestOf = `
+DELETE FROM tollgate_kept WHERE rowid = (
+  SELECT rowid FROM tollgate_kept WHERE kind = ? AND owner = ? ORDER BY used LIMIT 1
+)`;
+const deleteOldest = `
+DELETE FROM tollgate_kept WHERE rowid = (
+  SELECT rowid FROM tollgate_kept WHERE kind = ? ORDER BY used LIMIT 1
+)`;
+
 /** The statements, exported so that a test can check their query plans. */
-export const functionStatements: readonly string[] = [selectClaim, forgetClaims, selectBucket];
+export const functionStatements: readonly string[] = [
+  ...[selectClaim, forgetClaims, selectBucket],
+  ...[forgetEnded, deleteKept, insertKept, selectSum, deleteOldestOf, deleteOldest],
+];
 
 function claim(connection: Connection, input: ClaimInput, nowMs: number): JsonValue {
   const { name, fingerprint, claimId, requestId, leaseMs, keepMs } = input;
@@ -115,4 +139,28 @@ function bucketFrom(row: unknown): TokenBucket {
     tick: integerAt(row, 'tick'),
     limit: integerAt(row, 'refill'),
   };
+}
+
+function keep(
+  connection: Connection,
+  { kind, owner, ttlMs, maxBytes, maxOwnerBytes, entries }: KeepInput,
+  nowMs: number,
+  bytes: Uint8Array = new Uint8Array(),
+): JsonValue {
+  connection.run(forgetEnded, BigInt(nowMs));
+  let first = 0;
+  for (const { id, length, size } of entries) {
+    const content = Buffer.from(bytes.subarray(first, first + length));
+    connection.run(deleteKept, id, kind, owner);
+    const numbers = [size, nowMs + ttlMs].map(BigInt);
+    connection.run(insertKept, kind, id, owner, content, ...numbers, kind);
+    first += length;
+  }
+  const sum = (name: string): number => {
+    const row = connection.row(selectSum, kind, name);
+    return row === undefined ? 0 : integerAt(row, 'bytes');
+  };
+  while (sum(`of ${owner}`) > maxOwnerBytes) connection.run(deleteOldestOf, kind, owner);
+  while (sum('all') > maxBytes) connection.run(deleteOldest, kind);
+  return null;
 }

@@ -25,7 +25,7 @@ export interface SqliteStatement {
  * A bound value. Whole numbers are bigints, because a number is bound as a double. Some drivers
  * refuse `undefined`, and all refuse booleans.
  */
-export type SqliteValue = string | bigint | number | null;
+export type SqliteValue = string | bigint | number | Uint8Array | null;
 
 /** A handle whose results are checked and whose failures are the errors of a store. */
 export interface Connection {

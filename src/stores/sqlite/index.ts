@@ -42,6 +42,11 @@ export {
   type SqliteRateLimiterOptions,
   sqliteRateLimiter,
 } from './rate-limiter.ts';
+export {
+  type SqliteResultStore,
+  type SqliteResultStoreOptions,
+  sqliteResultStore,
+} from './result-store.ts';
 export { migrateSqlite, sqliteMigrations } from './schema.ts';
 export {
   type SqliteUsageSink,
