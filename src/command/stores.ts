@@ -21,9 +21,11 @@ import { memoryResponseIndex } from '../stores/memory/response-index.ts';
 import { memoryResultStore } from '../stores/memory/result-store.ts';
 import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.ts';
+import { postgresItemStore } from '../stores/postgres/item-store.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
 import { postgresRateLimiter } from '../stores/postgres/rate-limiter.ts';
+import { postgresResponseIndex } from '../stores/postgres/response-index.ts';
 import { postgresResultStore } from '../stores/postgres/result-store.ts';
 import { type PostgresUsageSink, postgresUsageSink } from '../stores/postgres/usage-sink.ts';
 import { redisIdempotencyStore } from '../stores/redis/idempotency-store.ts';
@@ -33,9 +35,11 @@ import { redisRateLimiter } from '../stores/redis/rate-limiter.ts';
 import { redisResponseIndex } from '../stores/redis/response-index.ts';
 import { redisResultStore } from '../stores/redis/result-store.ts';
 import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
+import { sqliteItemStore } from '../stores/sqlite/item-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
 import { sqliteRateLimiter } from '../stores/sqlite/rate-limiter.ts';
+import { sqliteResponseIndex } from '../stores/sqlite/response-index.ts';
 import { sqliteResultStore } from '../stores/sqlite/result-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
 import type { FixedKey, ServeConfig, StoreName } from './config/config.ts';
@@ -133,14 +137,10 @@ interface Replies {
 
 /** Created here even in memory, because the admin library needs them too. */
 function repliesIn(choice: StoreChoice, databases: Databases, clock: Clock): Replies {
-  const { redis } = databases;
-  const isInRedis = (name: 'responseIndex' | 'items'): boolean => choice[name] === 'redis';
   return {
     results: resultsIn(choice.results, databases, clock),
-    index: isInRedis('responseIndex')
-      ? redisResponseIndex(locationIn(redis))
-      : memoryResponseIndex({ clock }),
-    items: isInRedis('items') ? redisItemStore(locationIn(redis)) : memoryItemStore({ clock }),
+    index: indexIn(choice.responseIndex, databases, clock),
+    items: itemsIn(choice.items, databases, clock),
   };
 }
 
@@ -152,6 +152,26 @@ function resultsIn(
   if (store === 'sqlite') return sqliteResultStore({ client: open(sqlite, store) });
   if (store === 'postgres') return postgresResultStore(tablesIn(postgres));
   return store === 'redis' ? redisResultStore(locationIn(redis)) : memoryResultStore({ clock });
+}
+
+function indexIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ResponseIndex {
+  if (store === 'sqlite') return sqliteResponseIndex({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresResponseIndex(tablesIn(postgres));
+  return store === 'redis' ? redisResponseIndex(locationIn(redis)) : memoryResponseIndex({ clock });
+}
+
+function itemsIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ItemStore {
+  if (store === 'sqlite') return sqliteItemStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresItemStore(tablesIn(postgres));
+  return store === 'redis' ? redisItemStore(locationIn(redis)) : memoryItemStore({ clock });
 }
 
 function once<T>(make: () => T): () => T {

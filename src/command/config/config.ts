@@ -145,7 +145,6 @@ const redis = z
 
 const keyStores = ['memory', 'sqlite', 'postgres'] as const;
 const allStores = ['memory', 'sqlite', 'postgres', 'redis'] as const;
-const redisStores = ['memory', 'redis'] as const;
 
 const stores = z
   .strictObject(
@@ -159,8 +158,8 @@ const stores = z
       idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
       rates: oneOfThese(allStores).optional().describe('The buckets of rate limits.'),
       results: oneOfThese(allStores).optional().describe('Replies for repeated calls.'),
-      responseIndex: oneOfThese(redisStores).optional().describe('Whose a response is.'),
-      items: oneOfThese(redisStores).optional().describe('Output items of translated replies.'),
+      responseIndex: oneOfThese(allStores).optional().describe('Whose a response is.'),
+      items: oneOfThese(allStores).optional().describe('Output items of translated replies.'),
     },
     'must be an object: { sqlite: { path: "./tollgate.db" } }',
   )

@@ -33,7 +33,6 @@ function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
 
 const tables = orAbsent(z.enum(['memory', 'sqlite', 'postgres']));
 const anyStore = orAbsent(z.enum(['memory', 'sqlite', 'postgres', 'redis']));
-const redisOnly = orAbsent(z.enum(['memory', 'redis']));
 const text = orAbsent(z.string());
 const port = orAbsent(z.object({ port: orAbsent(z.coerce.number()) }));
 
@@ -51,8 +50,8 @@ const partsForm = z.object({
       idempotency: anyStore,
       rates: anyStore,
       results: anyStore,
-      responseIndex: redisOnly,
-      items: redisOnly,
+      responseIndex: anyStore,
+      items: anyStore,
     }),
   ),
   keys: orAbsent(

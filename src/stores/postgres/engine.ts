@@ -41,15 +41,17 @@ export function postgresEngine(location: PostgresLocation): SqlEngine {
 }
 
 /** One parameter for any number of rows. Members that are JSON are passed as text, unparsed. */
-function insertOf({ table, columns, conflict }: SqlInsert): string {
+function insertOf({ table, columns, conflict, mayBeLost }: SqlInsert): string {
   const names = columns.map(({ name }) => name).join(', ');
   const given = columns.map(({ name, type }) => `${name} ${type === 'json' ? 'text' : type}`);
+  // A row that is read for all the others, so that the commit does not wait for the disk.
+  const unsynced = ", (SELECT set_config('synchronous_commit', 'off', true)) AS unsynced";
   const read = columns.map(({ name, type }) => (type === 'json' ? `CAST(${name} AS json)` : name));
   return `
 INSERT INTO ${dialect.table(table)} AS known (${names})
 SELECT ${read.join(', ')} FROM ROWS FROM (
   json_to_recordset($1::text::json) AS (${given.join(', ')})
-) WITH ORDINALITY AS given (${names}, position)
+) WITH ORDINALITY AS given (${names}, position)${mayBeLost ? unsynced : ''}
 ORDER BY position
 ON CONFLICT ${conflict}`;
 }

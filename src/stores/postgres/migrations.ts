@@ -16,6 +16,7 @@ import { quotaSteps } from './sql-quota-steps.ts';
 import { quotaTables } from './sql-quota-tables.ts';
 import { rateBuckets } from './sql-rates.ts';
 import { refusalDetail, refusalTable } from './sql-refusals.ts';
+import { responseTable } from './sql-responses.ts';
 import { schemaCompatibility } from './sql-schema-compatibility.ts';
 import { usageTables } from './sql-usage.ts';
 
@@ -45,6 +46,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   refusalDetail,
   rateBuckets,
   keptTables,
+  responseTable,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
 const locationSchema = z.strictObject(

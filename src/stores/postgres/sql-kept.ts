@@ -1,4 +1,4 @@
-/** Migration 13: replies that are kept for some time. It only adds: older processes keep running. */
+/** Migration 13: what is kept for some time. It only adds, so older processes keep running. */
 
 /** Content is user data: it is here only if a host sets up a store for it. */
 export const keptTables = `

@@ -47,6 +47,8 @@ export interface SqlFunctions {
   readonly rates: RatesInput;
   /** Keeps entries, whose content is in the bytes, and forgets what is too much. */
   readonly keep: KeepInput;
+  /** Makes items the latest ones that were used. */
+  readonly use: { readonly owner: string; readonly ids: readonly string[] };
 }
 
 /** Takes of a rate limiter; amounts are at most the largest limit. */
@@ -73,11 +75,11 @@ export interface KeepInput {
   }[];
 }
 
-/** What is kept: a reply, which is found without its owner. */
-export type KeptKind = 'result';
+/** What is kept: an item of a reply, or a reply, which is found without its owner. */
+export type KeptKind = 'item' | 'result';
 
 /** The tables, by the names that they have in PostgreSQL. */
-export type SqlTable = 'keys' | 'claims' | 'catalogs' | 'usage' | 'refusals' | 'kept';
+export type SqlTable = 'keys' | 'claims' | 'catalogs' | 'usage' | 'refusals' | 'kept' | 'responses';
 
 /** The differences in the text of statements. */
 export interface SqlDialect {
@@ -113,6 +115,8 @@ export interface SqlInsert {
   readonly columns: readonly SqlColumn[];
   /** What to do about a row that exists, after `ON CONFLICT`; the row itself is called `known`. */
   readonly conflict: string;
+  /** Waits for no disk: a crash of the machine may lose the rows. */
+  readonly mayBeLost?: true;
 }
 
 /** A whole number among the values. They are sent as text: drivers differ in their numbers. */

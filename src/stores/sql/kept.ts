@@ -10,15 +10,32 @@ export const defaultKeptBytes: number = 64 * 1024 * 1024;
 const maxForgotten = 1_000;
 
 /** The statements, by what they do. */
-export function keptStatements({ table, now }: SqlDialect) {
+export function keptStatements(dialect: SqlDialect) {
+  const { table, now } = dialect;
   const kept = table('kept');
+  const ids = (list: string): string => idsIn(dialect, list);
   return {
     result: `SELECT content FROM ${kept} WHERE kind = 'result' AND id = $1 AND ends_ms > ${now}`,
+    items: `
+SELECT id, content FROM ${kept}
+WHERE kind = 'item' AND owner = $1 AND id IN (${ids('$2')}) AND ends_ms > ${now}`,
+    forgetItems: `
+DELETE FROM ${kept} WHERE kind = 'item' AND owner = $1 AND id IN (${ids('$2')})`,
     forgetOwner: `
 DELETE FROM ${kept} WHERE kind = $1 AND owner = $2 AND id IN (
   SELECT id FROM ${kept} WHERE kind = $1 AND owner = $2 ORDER BY used LIMIT ${maxForgotten}
 )`,
   };
+}
+
+/** The ids in a list of {@link idList}. */
+export function idsIn({ items }: SqlDialect, list: string): string {
+  return `SELECT i.value ->> 'id' FROM ${items(`CAST(${list} AS text)`)} AS i`;
+}
+
+/** A list of ids as a value. */
+export function idList(ids: readonly string[]): string {
+  return JSON.stringify(ids.map((id) => ({ id })));
 }
 
 /** An entry to keep. */
@@ -58,6 +75,6 @@ export function forgetSomeOf(
  */
 export function contentOf(row: unknown): Uint8Array {
   const value = valueAt(row, 'content');
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return value instanceof Uint8Array ? value : corrupt('content');
+  const isBytes = value instanceof ArrayBuffer || value instanceof Uint8Array;
+  return isBytes ? new Uint8Array(value) : corrupt('content');
 }

@@ -14,6 +14,7 @@ const tables: Readonly<Record<SqlTable, string>> = {
   usage: 'tollgate_usage',
   refusals: 'tollgate_refusal',
   kept: 'tollgate_kept',
+  responses: 'tollgate_response',
 };
 
 /** The dialect, exported so that a test can check the query plans of the statements. */
@@ -58,11 +59,14 @@ export function sqliteEngine(client: SqliteHandle, clock: Clock = systemClock())
     insert: async (into, given, options) => {
       if (given.length === 0) return;
       const sql = insertOf(into);
-      connection.transaction(() => {
-        for (const row of given) {
-          connection.run(sql, ...into.columns.map(({ name }) => bindable(row[name])));
-        }
-      }, options);
+      connection.transaction(
+        () => {
+          for (const row of given) {
+            connection.run(sql, ...into.columns.map(({ name }) => bindable(row[name])));
+          }
+        },
+        { ...options, isDurable: into.mayBeLost !== true },
+      );
     },
     change: async (text, values, options) =>
       connection.transaction(() => rows(`${text} RETURNING 1`, values).length, options),

@@ -24,10 +24,10 @@ export const functions: {
     nowMs: number,
     bytes?: Uint8Array,
   ) => JsonValue;
-} = { claim, rates, keep };
+} = { claim, rates, keep, use };
 
 /** Functions whose last results may be lost with the machine, and which wait for no disk. */
-export const forgetful: ReadonlySet<keyof SqlFunctions> = new Set(['rates', 'keep']);
+export const forgetful: ReadonlySet<keyof SqlFunctions> = new Set(['rates', 'keep', 'use']);
 
 const selectClaim = `
 SELECT state, fingerprint, claim_id, request_id, http_status, claimed_at_ms, ended_at_ms,
@@ -56,10 +56,13 @@ DELETE FROM tollgate_kept WHERE rowid IN (
 )`;
 const deleteKept = `
 DELETE FROM tollgate_kept WHERE id = ? AND kind = ? AND (owner = ? OR kind = 'result')`;
+const nextUse = `
+1 + coalesce((SELECT used FROM tollgate_kept WHERE kind = ? ORDER BY used DESC LIMIT 1), 0)`;
 const insertKept = `
 INSERT INTO tollgate_kept (kind, id, owner, content, size, ends_ms, used)
-VALUES (?, ?, ?, ?, ?, ?,
-  1 + coalesce((SELECT used FROM tollgate_kept WHERE kind = ? ORDER BY used DESC LIMIT 1), 0))`;
+VALUES (?, ?, ?, ?, ?, ?, ${nextUse})`;
+const useItem = `
+UPDATE tollgate_kept SET used = ${nextUse} WHERE id = ? AND owner = ? AND kind = ?`;
 const selectSum = 'SELECT bytes FROM tollgate_kept_sum WHERE kind = ? AND name = ?';
 const deleteOldestOf = `
 DELETE FROM tollgate_kept WHERE rowid = (
@@ -73,7 +76,7 @@ DELETE FROM tollgate_kept WHERE rowid = (
 /** The statements, exported so that a test can check their query plans. */
 export const functionStatements: readonly string[] = [
   ...[selectClaim, forgetClaims, selectBucket],
-  ...[forgetEnded, deleteKept, insertKept, selectSum, deleteOldestOf, deleteOldest],
+  ...[forgetEnded, deleteKept, insertKept, useItem, selectSum, deleteOldestOf, deleteOldest],
 ];
 
 function claim(connection: Connection, input: ClaimInput, nowMs: number): JsonValue {
@@ -162,5 +165,10 @@ function keep(
   };
   while (sum(`of ${owner}`) > maxOwnerBytes) connection.run(deleteOldestOf, kind, owner);
   while (sum('all') > maxBytes) connection.run(deleteOldest, kind);
+  return null;
+}
+
+function use(connection: Connection, { owner, ids }: SqlFunctions['use']): JsonValue {
+  for (const id of ids) connection.run(useItem, 'item', id, owner, 'item');
   return null;
 }

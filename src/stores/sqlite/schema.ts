@@ -237,6 +237,21 @@ CREATE TRIGGER tollgate_kept_removed AFTER DELETE ON tollgate_kept BEGIN
 END;
 `;
 
+/** Whose a response of a provider is: ids, no content. */
+const responseTable = `
+CREATE TABLE tollgate_response (
+  id TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  account TEXT NOT NULL,
+  model_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  max_tokens INTEGER,
+  expires_ms INTEGER NOT NULL,
+  PRIMARY KEY (owner, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_response_end ON tollgate_response (expires_ms);
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -247,6 +262,7 @@ export const sqliteMigrations: readonly string[] = [
   keyVersion,
   rateBuckets,
   keptTables,
+  responseTable,
 ];
 
 const versionTable = `

@@ -3,8 +3,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { catalogStatements } from '../../../src/stores/sql/catalog-table.ts';
 import { claimStatements } from '../../../src/stores/sql/idempotency-store.ts';
+import { keptStatements } from '../../../src/stores/sql/kept.ts';
 import { keyStatements } from '../../../src/stores/sql/key-store.ts';
 import { refusalStatements } from '../../../src/stores/sql/refusals.ts';
+import { responseStatements } from '../../../src/stores/sql/response-index.ts';
 import { usageStatements } from '../../../src/stores/sql/usage-statements.ts';
 import { prepare, sqliteDialect } from '../../../src/stores/sqlite/engine.ts';
 import { functionStatements } from '../../../src/stores/sqlite/functions.ts';
@@ -28,6 +30,8 @@ const statements = [
     ...[usage.report([{ column: 'key' }]).sql, usage.page.oldest, usage.page.newest],
     ...[usage.firstBytes, usage.lastCalls, usage.remove],
     ...[refusals.report(['key']), refusals.remove],
+    ...Object.values(keptStatements(sqliteDialect)),
+    ...Object.values(responseStatements(sqliteDialect)),
   ].map((text) => prepare(text).sql),
 ];
 
