@@ -38,8 +38,8 @@ const signIn = consoleSignIn();
 const app = express();
 app.use(expressAdapter(gateway));
 app.use(consoleHandler(admin, { path: '/console', signIn }));
-app.get('/', (_req, res) => {
-  res.json({ hello: 'from the host app', calls: callCount() });
+app.get('/', async (_req, res) => {
+  res.json({ hello: 'from the host app', calls: await callCount() });
 });
 
 const server = createServer(app);

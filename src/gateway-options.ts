@@ -37,7 +37,7 @@ export interface GatewayOptions {
   readonly catalog: Catalog;
   /**
    * Keeps the token buckets of the rate limits that keys and models state: see docs/rates.md. Use
-   * `redisRateLimiter` where several processes serve the same keys.
+   * `redisRateLimiter` or that of another database where several processes serve the same keys.
    *
    * @defaultValue in memory
    */

@@ -33,7 +33,7 @@ export interface DemoStores {
   };
   readonly secrets: DemoSecrets;
   /** The number of calls in the usage log. */
-  readonly callCount: () => number;
+  readonly callCount: () => number | Promise<number>;
   /** The place where all this is kept, for the terminal. */
   readonly place: string;
   readonly close: () => void;
@@ -60,8 +60,8 @@ async function storesIn(folder: string): Promise<DemoStores> {
   const keys = sqliteKeyStore({ client: db });
   const usage = sqliteUsageSink({ client: db });
   const known = readSecrets(join(folder, 'demo-keys.json'));
-  const isKnown =
-    known !== undefined && Object.values(known).every((secret) => keys.find(secret) !== undefined);
+  const found = await Promise.all(Object.values(known ?? {}).map((secret) => keys.find(secret)));
+  const isKnown = known !== undefined && !found.includes(undefined);
   return {
     stores: {
       keys,
@@ -69,10 +69,11 @@ async function storesIn(folder: string): Promise<DemoStores> {
       usage,
       idempotency: sqliteIdempotencyStore({ client: db }),
     },
-    secrets: isKnown ? known : issueKeys(folder, keys.add),
-    callCount: () => {
+    secrets: isKnown ? known : await issueKeys(folder, keys.add),
+    callCount: async () => {
       const span = { fromMs: 0, toMs: Date.now() + 1 };
-      return usage.usageReport({ by: 'key', ...span }).reduce((sum, { calls }) => sum + calls, 0);
+      const rows = await usage.usageReport({ by: 'key', ...span });
+      return rows.reduce((sum, { calls }) => sum + calls, 0);
     },
     place: `the SQLite file ${join(folder, 'tollgate.db')}; a restart finds them again`,
     close: () => void db.close(),
@@ -80,9 +81,12 @@ async function storesIn(folder: string): Promise<DemoStores> {
 }
 
 /** No store keeps secrets. The demo saves them in a file, so that its commands still work later. */
-function issueKeys(folder: string, add: (secret: string, key: ApiKey) => void): DemoSecrets {
+async function issueKeys(
+  folder: string,
+  add: (secret: string, key: ApiKey) => Promise<void>,
+): Promise<DemoSecrets> {
   const issued = demoKeys();
-  for (const { secret, key } of [issued.text, issued.image]) add(secret, key);
+  for (const { secret, key } of [issued.text, issued.image]) await add(secret, key);
   const secrets = secretsOf(issued);
   const text = `${JSON.stringify(secrets, null, 2)}\n`;
   writeFileSync(join(folder, 'demo-keys.json'), text, { mode: 0o600 });

@@ -5,7 +5,6 @@
  */
 import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { UsageRecordPage } from '../stores/sql/usage-report.ts';
 import type { AdminUsage } from './deps.ts';
 import type { InOwnTurn } from './loop-turns.ts';
 
@@ -49,9 +48,9 @@ export async function* walkLog<T extends { readonly next?: string | undefined }>
   { signal }: WalkOptions = {},
 ): AsyncGenerator<T> {
   let lengthMs = firstSliceMs;
-  const timed = (step: Step) => (): MaybePromise<T> => {
+  const timed = (step: Step) => async (): Promise<T> => {
     const startedMs = clock.monotonicMs();
-    const result = read(step);
+    const result = await read(step);
     const tookMs = clock.monotonicMs() - startedMs;
     if (tookMs < quickMs) lengthMs *= 2;
     if (tookMs > slowMs) lengthMs = Math.max(1, Math.floor(lengthMs / 2));
@@ -78,22 +77,18 @@ function sliceOf({ toMs }: Ends, fromMs: number, lengthMs: number): Ends | undef
   return fromMs < toMs ? { fromMs, toMs: Math.min(fromMs + lengthMs, toMs) } : undefined;
 }
 
-/** From the first to the last call of the span, if the log answers without a promise. */
-export function spanInThisProcess(usage: AdminUsage, { fromMs, toMs }: Span): Ends | undefined {
+/** From the first to the last call of the span, if the log is in this process. */
+async function spanInThisProcess(
+  { isInProcess, usageRecords }: AdminUsage,
+  { fromMs, toMs }: Span,
+): Promise<Ends | undefined> {
+  if (isInProcess !== true || usageRecords === undefined) return undefined;
   const span = {
     ...(fromMs === undefined ? {} : { fromMs }),
     ...(toMs === undefined ? {} : { toMs }),
   };
-  const first = startOf(usage.usageRecords?.(span, { limit: 1 }));
-  if (first === undefined) return undefined;
-  const last = startOf(usage.usageRecords?.(span, { limit: 1, newestFirst: true }));
-  return { fromMs: first, toMs: (last ?? first) + 1 };
-}
-
-function startOf(page: MaybePromise<UsageRecordPage> | undefined): number | undefined {
-  if (page === undefined) return undefined;
-  if ('records' in page) return page.records[0]?.startedAtMs;
-  // Nothing awaits this promise. If it rejects, the first read of the walk fails too.
-  page.catch(() => {});
-  return undefined;
+  const [first] = (await usageRecords(span, { limit: 1 })).records;
+  const [last] = (await usageRecords(span, { limit: 1, newestFirst: true })).records;
+  if (first === undefined || last === undefined) return undefined;
+  return { fromMs: first.startedAtMs, toMs: last.startedAtMs + 1 };
 }

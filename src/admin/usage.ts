@@ -22,14 +22,7 @@ import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
-import {
-  type Span,
-  type Step,
-  spanInThisProcess,
-  type WalkDeps,
-  type WalkOptions,
-  walkLog,
-} from './log-walk.ts';
+import { type Span, type Step, type WalkDeps, type WalkOptions, walkLog } from './log-walk.ts';
 import { ownTurns } from './loop-turns.ts';
 import { type PageQuery, pageOf } from './page.ts';
 
@@ -236,11 +229,12 @@ async function books(
   options?: WalkOptions,
 ): Promise<readonly Reconciliation[]> {
   const { usage, quota, inOwnTurn } = deps;
-  const isHere = spanInThisProcess(usage, {}) !== undefined;
   return reconcile(
     {
       quota: { read: (...of) => inOwnTurn(() => quota.read(...of)) },
-      usage: { usageCharges: isHere ? () => charges(deps, filter, options) : usageCharges },
+      usage: {
+        usageCharges: usage.isInProcess ? () => charges(deps, filter, options) : usageCharges,
+      },
     },
     filter,
   );

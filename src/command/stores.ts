@@ -22,8 +22,12 @@ import { memoryResponseIndex } from '../stores/memory/response-index.ts';
 import { memoryResultStore } from '../stores/memory/result-store.ts';
 import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 import { postgresIdempotencyStore } from '../stores/postgres/idempotency-store.ts';
+import { postgresItemStore } from '../stores/postgres/item-store.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../stores/postgres/quota-store.ts';
+import { postgresRateLimiter } from '../stores/postgres/rate-limiter.ts';
+import { postgresResponseIndex } from '../stores/postgres/response-index.ts';
+import { postgresResultStore } from '../stores/postgres/result-store.ts';
 import { type PostgresUsageSink, postgresUsageSink } from '../stores/postgres/usage-sink.ts';
 import { redisIdempotencyStore } from '../stores/redis/idempotency-store.ts';
 import { redisItemStore } from '../stores/redis/item-store.ts';
@@ -32,8 +36,12 @@ import { redisRateLimiter } from '../stores/redis/rate-limiter.ts';
 import { redisResponseIndex } from '../stores/redis/response-index.ts';
 import { redisResultStore } from '../stores/redis/result-store.ts';
 import { sqliteIdempotencyStore } from '../stores/sqlite/idempotency-store.ts';
+import { sqliteItemStore } from '../stores/sqlite/item-store.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../stores/sqlite/quota-store.ts';
+import { sqliteRateLimiter } from '../stores/sqlite/rate-limiter.ts';
+import { sqliteResponseIndex } from '../stores/sqlite/response-index.ts';
+import { sqliteResultStore } from '../stores/sqlite/result-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../stores/sqlite/usage-sink.ts';
 import { thrownCode } from '../thrown.ts';
 import type { FixedKey, ServeConfig, StoreName } from './config/config.ts';
@@ -80,10 +88,8 @@ export function makeStores(
   const usageLog = once(() => usageLogOf(choice.usage, databases, listener));
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
-  const rateLimiter = once(() =>
-    choice.rates === 'redis' ? overRedis(databases.redis, redisRateLimiter) : undefined,
-  );
-  const replies = once(() => repliesIn(choice, databases.redis, clock));
+  const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
+  const replies = once(() => repliesIn(choice, databases, clock));
   return {
     choice,
     get keyTable() {
@@ -130,18 +136,42 @@ interface Replies {
 }
 
 /** Created here even in memory, because the admin library needs them too. */
-function repliesIn(choice: StoreChoice, redis: OpenRedis | undefined, clock: Clock): Replies {
-  const isInRedis = (name: 'results' | 'responseIndex' | 'items'): boolean =>
-    choice[name] === 'redis';
+function repliesIn(choice: StoreChoice, databases: Databases, clock: Clock): Replies {
   return {
-    results: isInRedis('results')
-      ? overRedis(redis, redisResultStore)
-      : memoryResultStore({ clock }),
-    index: isInRedis('responseIndex')
-      ? overRedis(redis, redisResponseIndex)
-      : memoryResponseIndex({ clock }),
-    items: isInRedis('items') ? overRedis(redis, redisItemStore) : memoryItemStore({ clock }),
+    results: resultsIn(choice.results, databases, clock),
+    index: indexIn(choice.responseIndex, databases, clock),
+    items: itemsIn(choice.items, databases, clock),
   };
+}
+
+function resultsIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ResultStore {
+  if (store === 'sqlite') return sqliteResultStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresResultStore(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisResultStore) : memoryResultStore({ clock });
+}
+
+function indexIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ResponseIndex {
+  if (store === 'sqlite') return sqliteResponseIndex({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresResponseIndex(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisResponseIndex) : memoryResponseIndex({ clock });
+}
+
+function itemsIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ItemStore {
+  if (store === 'sqlite') return sqliteItemStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresItemStore(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisItemStore) : memoryItemStore({ clock });
 }
 
 function once<T>(make: () => T): () => T {
@@ -238,6 +268,15 @@ function withCause(error: unknown, cause: unknown): unknown {
   if (cause === undefined || !isStoreUnavailable(error) || error.code !== undefined) return error;
   const { message, outcome } = error;
   return new StoreUnavailable(message, { outcome, code: thrownCode(cause), cause });
+}
+
+function rateLimiterOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+): RateLimiter | undefined {
+  if (store === 'sqlite') return sqliteRateLimiter({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresRateLimiter(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisRateLimiter) : undefined;
 }
 
 function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {

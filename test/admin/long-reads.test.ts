@@ -11,8 +11,8 @@ import { describe, expect, it } from 'vitest';
 import type { AdminUsage } from '../../src/admin/deps.ts';
 import { withKnownCost } from '../../src/admin/usage.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import type { MemoryUsageQueries } from '../../src/stores/memory/usage-queries.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
+import type { UsageQueries } from '../../src/stores/sql/usage-report.ts';
 import { migrateSqlite, sqliteUsageSink } from '../../src/stores/sqlite/index.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
@@ -44,23 +44,23 @@ const logs = {
 } as const;
 
 /** A log whose reads take time, 1 ms for 50 rows, and which reports each read. */
-function watched(inner: MemoryUsageQueries, clock: FakeClock, onRead: () => void): AdminUsage {
+function watched(inner: UsageQueries, clock: FakeClock, onRead: () => void): AdminUsage {
   const read = (rows: number): void => {
     onRead();
     clock.advance(Math.ceil(rows / 50));
   };
   return {
-    usageRecords: (filter, of) => {
-      const page = inner.usageRecords(filter, of);
+    ...inner,
+    usageRecords: async (filter, of) => {
+      const page = await inner.usageRecords(filter, of);
       read(page.records.length);
       return page;
     },
-    usageReport: (query) => {
-      const rows = inner.usageReport(query);
+    usageReport: async (query) => {
+      const rows = await inner.usageReport(query);
       read(rows.reduce((sum, { calls }) => sum + calls, 0));
       return rows;
     },
-    usageCharges: inner.usageCharges,
   };
 }
 
@@ -119,8 +119,8 @@ describe.each(['memory', 'SQLite'] as const)('a log in this process (%s)', (name
     expect(await turns.stop()).toBeLessThanOrEqual(2);
     const rows = await log.usageReport({ ...whole, ...filter, by });
     expect(report.data).toEqual(rows.map(withKnownCost));
-    expect(books).toMatchObject(log.usageCharges({ subject: 's1' }));
-    const { records: expected } = log.usageRecords(filter, { limit: 1_000 });
+    expect(books).toMatchObject(await log.usageCharges({ subject: 's1' }));
+    const { records: expected } = await log.usageRecords(filter, { limit: 1_000 });
     const ids = expected.map(({ requestId }) => requestId);
     for (const text of exports.slice(0, 3)) {
       const lines = text.trimEnd().split('\r\n').slice(1);

@@ -130,10 +130,11 @@ describe('the choice of stores', () => {
 
   it.each([
     [{}, 'memory', 'memory', 'memory'],
-    [{ sqlite }, 'sqlite', 'sqlite', 'memory'],
-    [{ postgres, sqlite }, 'postgres', 'postgres', 'memory'],
+    [{ sqlite }, 'sqlite', 'sqlite', 'sqlite'],
+    [{ postgres, sqlite }, 'postgres', 'postgres', 'postgres'],
     [{ redis }, 'memory', 'redis', 'redis'],
     [{ postgres, redis }, 'postgres', 'postgres', 'redis'],
+    [{ postgres, redis, rates: 'postgres' as const }, 'postgres', 'postgres', 'postgres'],
     [{ postgres, redis, quota: 'redis' as const }, 'postgres', 'redis', 'redis'],
   ])('%j keeps keys in %s, quota in %s and rates in %s', (stores, keys, quota, rates) => {
     expect(storeChoice(stores)).toMatchObject({ keys, quota, rates, results: 'memory' });

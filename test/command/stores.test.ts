@@ -2,7 +2,7 @@
 /** The replies of a removed key are deleted in all stores of a configuration that keep replies. */
 import { describe, expect, it } from 'vitest';
 import { configForm } from '../../src/command/config/config.ts';
-import type { OpenRedis } from '../../src/command/databases.ts';
+import type { OpenPostgres, OpenRedis } from '../../src/command/databases.ts';
 import { gatewayOptions } from '../../src/command/open-gateway.ts';
 import { makeStores } from '../../src/command/stores.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -14,7 +14,9 @@ const redis: OpenRedis = {
   ...{ client, prefix: 'tollgate', send: () => Promise.resolve('OK') },
   lostBy: () => undefined,
 };
-const databases = { sqlite: undefined, postgres: undefined, redis, close: async () => {} };
+const postgres: OpenPostgres = { client: { query: unused }, schema: 'tollgate' };
+const sqlite = { exec: unused, prepare: () => ({ run: unused, all: unused }) };
+const databases = { sqlite, postgres, redis, close: async () => {} };
 const config = { catalog: { models: [] } };
 
 describe('the replies of a removed key', () => {
@@ -24,8 +26,15 @@ describe('the replies of a removed key', () => {
     { results: 'memory', responseIndex: 'redis', items: 'memory' },
     { results: 'memory', responseIndex: 'memory', items: 'redis' },
     { results: 'redis', responseIndex: 'redis', items: 'redis' },
-  ] as const)('are forgotten in Redis and in memory: %j', (chosen) => {
-    const stated = { ...config, stores: { redis: { url: 'redis://localhost' }, ...chosen } };
+    { results: 'postgres', responseIndex: 'postgres', items: 'postgres' },
+    { results: 'sqlite', responseIndex: 'sqlite', items: 'sqlite' },
+  ] as const)('are forgotten in databases and in memory: %j', (chosen) => {
+    const servers = {
+      redis: { url: 'redis://localhost' },
+      postgres: { url: 'postgres://localhost' },
+      sqlite: { path: 'x.db' },
+    };
+    const stated = { ...config, stores: { ...servers, ...chosen } };
     const whole = configForm.parse(stated);
     const stores = makeStores(whole, databases, fakeClock());
     const { results, responses } = gatewayOptions(whole, stores);

@@ -16,6 +16,7 @@ import {
   sqliteIdempotencyStore,
   sqliteKeyStore,
   sqliteQuotaStore,
+  sqliteRateLimiter,
   sqliteUsageSink,
 } from '../../src/stores/sqlite/index.ts';
 import { found } from '../faults/canaries.ts';
@@ -47,6 +48,8 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     quota,
     catalog,
     idempotency: sqliteIdempotencyStore({ client: db }),
+    rateLimiter: sqliteRateLimiter({ client: db }),
+    defaultRates: [{ calls: { perDay: 1_000 } }],
     sinks: [memory, jsonlUsageSink({ path }), sqlite],
     recordRefusals: {
       recordRefusals: (counts) => {
@@ -70,14 +73,23 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_catalog',
     'tollgate_claim',
     'tollgate_hold',
+    'tollgate_kept',
+    'tollgate_kept_sum',
     'tollgate_key',
     'tollgate_lease',
     'tollgate_quota',
+    'tollgate_rate',
     'tollgate_refusal',
+    'tollgate_response',
     'tollgate_schema',
     'tollgate_usage',
   ]);
-  expect(Object.entries(tables).filter(([, rows]) => rows.length === 0)).toEqual([]);
+  // Replies and their ids are kept only if a host sets up a store for them.
+  expect(Object.keys(tables).filter((name) => tables[name]?.length === 0)).toEqual([
+    'tollgate_kept',
+    'tollgate_kept_sum',
+    'tollgate_response',
+  ]);
   expect(found({ caller: caller.key.id }, sinks)).toEqual(['caller in memory', 'caller in jsonl']);
 });
 

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { MaybePromise } from '../../src/ports/call-options.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import type { RateLimiter, RatePeriodMs, RateTake } from '../../src/ports/rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../src/ports/rates.ts';
@@ -47,7 +48,7 @@ export function statedRates(subjects: readonly string[]): fc.Arbitrary<StatedRat
 export async function expectEveryLimitApplies(
   { rates, ofModel, calls }: StatedRates,
   newLimiter: () => RateLimiter,
-  time: { nowMs(): number; advance(ms: number): void },
+  time: { nowMs(): number; advance(ms: number): MaybePromise<void> },
 ): Promise<void> {
   const served = model({ aliases: ['alias'], rates: ofModel });
   const isOfModel = ({ model: name }: KeyRateLimits): boolean =>
@@ -76,7 +77,7 @@ export async function expectEveryLimitApplies(
       ...takesOf([...ofOne, ofModel], 'calls', 1),
       ...takesOf([...ofAll, ...ofOne, ofModel], 'tokens', tokens),
     ]);
-    time.advance(thenMs);
+    await time.advance(thenMs);
   }
 }
 

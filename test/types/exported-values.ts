@@ -226,9 +226,15 @@ interface PostgresValues {
   postgresIdempotencyStore: (
     options: postgres.PostgresLocation,
   ) => postgres.PostgresIdempotencyStore;
+  postgresItemStore: (options: postgres.PostgresItemStoreOptions) => postgres.PostgresItemStore;
   postgresKeyStore: (options: postgres.PostgresKeyStoreOptions) => postgres.PostgresKeyStore;
   postgresMigrations: readonly postgres.PostgresMigration[];
   postgresQuotaStore: (options: postgres.PostgresQuotaStoreOptions) => postgres.PostgresQuotaStore;
+  postgresRateLimiter: (options: postgres.PostgresLocation) => postgres.PostgresRateLimiter;
+  postgresResponseIndex: (options: postgres.PostgresLocation) => postgres.PostgresResponseIndex;
+  postgresResultStore: (
+    options: postgres.PostgresResultStoreOptions,
+  ) => postgres.PostgresResultStore;
   postgresUsageSink: (options: postgres.PostgresUsageSinkOptions) => postgres.PostgresUsageSink;
 }
 
@@ -236,9 +242,13 @@ interface SqliteValues {
   migrateSqlite: (client: sqlite.SqliteHandle) => void;
   sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
   sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;
+  sqliteItemStore: (options: sqlite.SqliteItemStoreOptions) => sqlite.SqliteItemStore;
   sqliteKeyStore: (options: sqlite.SqliteKeyStoreOptions) => sqlite.SqliteKeyStore;
   sqliteMigrations: readonly string[];
   sqliteQuotaStore: (options: sqlite.SqliteQuotaStoreOptions) => QuotaStore;
+  sqliteRateLimiter: (options: sqlite.SqliteRateLimiterOptions) => sqlite.SqliteRateLimiter;
+  sqliteResponseIndex: (options: sqlite.SqliteResponseIndexOptions) => sqlite.SqliteResponseIndex;
+  sqliteResultStore: (options: sqlite.SqliteResultStoreOptions) => sqlite.SqliteResultStore;
   sqliteUsageSink: (options: sqlite.SqliteUsageSinkOptions) => sqlite.SqliteUsageSink;
 }
 

@@ -144,7 +144,6 @@ const redis = z
 
 const keyStores = ['memory', 'sqlite', 'postgres'] as const;
 const allStores = ['memory', 'sqlite', 'postgres', 'redis'] as const;
-const redisStores = ['memory', 'redis'] as const;
 
 const stores = z
   .strictObject(
@@ -156,10 +155,10 @@ const stores = z
       quota: oneOfThese(allStores).optional().describe('Where holds and charges are.'),
       usage: oneOfThese(keyStores).optional().describe('Where usage records go.'),
       idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
-      rates: oneOfThese(redisStores).optional().describe('The buckets of rate limits.'),
-      results: oneOfThese(redisStores).optional().describe('Replies for repeated calls.'),
-      responseIndex: oneOfThese(redisStores).optional().describe('Whose a response is.'),
-      items: oneOfThese(redisStores).optional().describe('Output items of translated replies.'),
+      rates: oneOfThese(allStores).optional().describe('The buckets of rate limits.'),
+      results: oneOfThese(allStores).optional().describe('Replies for repeated calls.'),
+      responseIndex: oneOfThese(allStores).optional().describe('Whose a response is.'),
+      items: oneOfThese(allStores).optional().describe('Output items of translated replies.'),
     },
     'must be an object: { sqlite: { path: "./tollgate.db" } }',
   )

@@ -32,7 +32,6 @@ function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
 
 const tables = orAbsent(z.enum(['memory', 'sqlite', 'postgres']));
 const anyStore = orAbsent(z.enum(['memory', 'sqlite', 'postgres', 'redis']));
-const redisOnly = orAbsent(z.enum(['memory', 'redis']));
 const text = orAbsent(z.string());
 const port = orAbsent(z.object({ port: orAbsent(z.coerce.number()) }));
 
@@ -48,10 +47,10 @@ const partsForm = z.object({
       quota: anyStore,
       usage: tables,
       idempotency: anyStore,
-      rates: redisOnly,
-      results: redisOnly,
-      responseIndex: redisOnly,
-      items: redisOnly,
+      rates: anyStore,
+      results: anyStore,
+      responseIndex: anyStore,
+      items: anyStore,
     }),
   ),
   keys: orAbsent(

@@ -9,14 +9,7 @@ import type {
   RateTake,
 } from '../../ports/rate-limiter.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
-import {
-  afterAdjust,
-  afterTake,
-  bucketAt,
-  remainingOf,
-  type TokenBucket,
-  waitMsOf,
-} from './token-bucket.ts';
+import { adjustAll, type Buckets, bucketAt, type TokenBucket, takeAll } from './token-bucket.ts';
 
 /** Buckets by name. One that is not known is full. */
 interface RecentBuckets {
@@ -91,7 +84,7 @@ export interface MemoryRateLimiter extends RateLimiter {
 }
 
 /**
- * A rate limiter in memory. Each process counts for itself; `redisRateLimiter` counts for all.
+ * A rate limiter in memory. Each process counts for itself; those of databases count for all.
  *
  * @throws ConfigurationError that names the option and says how to fix it
  */
@@ -101,43 +94,26 @@ export function memoryRateLimiter(options: MemoryRateLimiterOptions = {}): Memor
   const minutes = recentBuckets(new Map(), 60_000, maxBuckets);
   const hours = recentBuckets(new Map(), 3_600_000, maxBuckets);
   const days = recentBuckets(new Map(), 86_400_000, maxBuckets);
-  const of: BucketsOf = ({ periodMs }) =>
+  const of = ({ periodMs }: RateTake): RecentBuckets =>
     periodMs === 60_000 ? minutes : periodMs === 3_600_000 ? hours : days;
+  const at = (nowMs: number): Buckets => ({
+    get: (take) => of(take).get(nameOf(take), nowMs),
+    set: (take, bucket) => of(take).set(nameOf(take), bucket, nowMs),
+  });
   const wholeMs = (): number => Math.floor(clock.monotonicMs());
 
   return {
     take: (takes) => {
       checkTakes(takes);
-      return takeAll(takes, of, wholeMs());
+      const nowMs = wholeMs();
+      return takeAll(takes, at(nowMs), nowMs);
     },
     adjust: (takes) => {
       checkAdjustments(takes);
       const nowMs = wholeMs();
-      for (const take of takes) {
-        const buckets = of(take);
-        const name = nameOf(take);
-        buckets.set(name, afterAdjust(buckets.get(name, nowMs), take, nowMs), nowMs);
-      }
+      adjustAll(takes, at(nowMs), nowMs);
     },
   };
-}
-
-type BucketsOf = (take: RateTake) => RecentBuckets;
-
-function takeAll(takes: readonly RateTake[], of: BucketsOf, nowMs: number): RateDecision {
-  const before = takes.map((take) => of(take).get(nameOf(take), nowMs));
-  const waits = takes.map((take, index) => waitMsOf(before[index], take, nowMs));
-  const retryAfterMs = Math.max(0, ...waits);
-  if (retryAfterMs > 0) {
-    const remaining = takes.map((take, index) => remainingOf(before[index], take));
-    return { granted: false, refused: waits.indexOf(retryAfterMs), retryAfterMs, remaining };
-  }
-  const remaining = takes.map((take, index) => {
-    const bucket = afterTake(before[index], take, nowMs);
-    of(take).set(nameOf(take), bucket, nowMs);
-    return remainingOf(bucket, take);
-  });
-  return { granted: true, remaining };
 }
 
 function nameOf({ owner, bucket }: RateTake): string {

@@ -3,7 +3,7 @@
  * of 1/60,000 of the period (1 ms of a minute), and amounts in parts of 1/60,000. A bucket of
  * `limit` then refills by exactly `limit` parts in each tick.
  */
-import type { RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
+import type { RateDecision, RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
 
 /** Ticks of a period, and parts of an amount of 1. */
 const parts = 60_000;
@@ -15,6 +15,42 @@ export interface TokenBucket {
   readonly tick: number;
   /** The limit of the last grant, by which the bucket refills. */
   readonly limit: number;
+}
+
+/** Where buckets are kept. */
+export interface Buckets {
+  /** The bucket of a take as it is now; undefined if it is full. */
+  get(take: RateTake): TokenBucket | undefined;
+  set(take: RateTake, bucket: TokenBucket | undefined): void;
+}
+
+/** Takes all amounts, or nothing. */
+export function takeAll(takes: readonly RateTake[], buckets: Buckets, nowMs: number): RateDecision {
+  const before = takes.map(buckets.get);
+  const waits = takes.map((take, index) => waitMsOf(before[index], take, nowMs));
+  const retryAfterMs = Math.max(0, ...waits);
+  if (retryAfterMs > 0) {
+    const remaining = takes.map((take, index) => remainingOf(before[index], take));
+    return { granted: false, refused: waits.indexOf(retryAfterMs), retryAfterMs, remaining };
+  }
+  const remaining = takes.map((take, index) => {
+    const bucket = afterTake(before[index], take, nowMs);
+    buckets.set(take, bucket);
+    return remainingOf(bucket, take);
+  });
+  return { granted: true, remaining };
+}
+
+/** Takes or gives back amounts without refusing. */
+export function adjustAll(takes: readonly RateTake[], buckets: Buckets, nowMs: number): void {
+  for (const take of takes) {
+    buckets.set(take, afterAdjust(buckets.get(take), take, nowMs));
+  }
+}
+
+/** When a bucket will be full, in ms. */
+export function fullAtMs({ used, tick, limit }: TokenBucket, periodMs: RatePeriodMs): number {
+  return (tick + Math.ceil(used / limit)) * tickMsOf(periodMs);
 }
 
 function tickMsOf(periodMs: RatePeriodMs): number {
@@ -35,7 +71,7 @@ export function bucketAt(
 }
 
 /** How long a take has to wait for a bucket as it is now, in ms; 0 if it is granted. */
-export function waitMsOf(
+function waitMsOf(
   bucket: TokenBucket | undefined,
   { amount, limit, periodMs }: RateTake,
   nowMs: number,
@@ -56,7 +92,7 @@ export function afterTake(
   return { used: used + amount * parts, tick, limit };
 }
 
-export function afterAdjust(
+function afterAdjust(
   bucket: TokenBucket | undefined,
   { amount, limit: givenLimit, periodMs }: RateTake,
   nowMs: number,
@@ -66,7 +102,7 @@ export function afterAdjust(
   return adjusted > 0 ? { used: adjusted, tick, limit } : undefined;
 }
 
-export function remainingOf(bucket: TokenBucket | undefined, { limit }: RateTake): number {
+function remainingOf(bucket: TokenBucket | undefined, { limit }: RateTake): number {
   return Math.max(0, Math.floor(limit - (bucket?.used ?? 0) / parts));
 }
 

@@ -26,6 +26,7 @@ import {
 
 /** The queries of a usage log; they return directly, never a promise. */
 export interface MemoryUsageQueries extends UsageQueries {
+  readonly isInProcess: true;
   usageReport(query: UsageReportQuery): readonly UsageReportRow[];
   usageCharges(filter?: UsageChargesFilter): readonly UsageCharges[];
   usageRecords(filter: UsageRecordFilter, page?: UsagePage): UsageRecordPage;
@@ -43,6 +44,7 @@ export function memoryUsageQueries(kept: () => KeptRecords): MemoryUsageQueries 
   const matching = (filter: UsageRecordFilter): readonly NumberedRecord[] =>
     latestRevisions(kept()).filter(({ record }) => matches(record, filter));
   return {
+    isInProcess: true,
     usageReport: (query) => {
       const groupings = checkReport(query);
       return reportOf(matching(query), groupings);

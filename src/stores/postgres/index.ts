@@ -1,6 +1,6 @@
 /**
- * The entry point `tollgate/postgres`: keys, quota, usage, catalog and idempotency records in
- * PostgreSQL.
+ * The entry point `tollgate/postgres`: all stores in PostgreSQL, and the migrations of their
+ * tables.
  */
 
 export type {
@@ -36,6 +36,11 @@ export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
 export type { PostgresClient, PostgresLocation } from './client.ts';
 export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './idempotency-store.ts';
 export {
+  type PostgresItemStore,
+  type PostgresItemStoreOptions,
+  postgresItemStore,
+} from './item-store.ts';
+export {
   type PostgresKeyStore,
   type PostgresKeyStoreOptions,
   postgresKeyStore,
@@ -46,6 +51,13 @@ export {
   type PostgresQuotaStoreOptions,
   postgresQuotaStore,
 } from './quota-store.ts';
+export { type PostgresRateLimiter, postgresRateLimiter } from './rate-limiter.ts';
+export { type PostgresResponseIndex, postgresResponseIndex } from './response-index.ts';
+export {
+  type PostgresResultStore,
+  type PostgresResultStoreOptions,
+  postgresResultStore,
+} from './result-store.ts';
 export {
   type PostgresUsageSink,
   type PostgresUsageSinkOptions,

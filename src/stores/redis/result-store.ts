@@ -5,12 +5,11 @@
  * Replies are user data, including images, so this store is used only if a host sets it up.
  */
 import { z } from 'zod';
-import { jsonWithBigints, parseJson } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
-import { stringsFrom } from '../sql/usage-json.ts';
+import { resultBytes, resultFromBytes } from '../sql/result-bytes.ts';
 import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
 import { forgetResultsOfOwnerScript, getResultScript, putResultScript } from './kept-scripts.ts';
@@ -47,7 +46,6 @@ const optionsSchema = z.strictObject(
 
 /** Estimated memory of a reply besides its body: names, headers, and an entry in five keys. */
 const entryBytes = 1024;
-const lineFeed = 10;
 
 /**
  * A result store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`.
@@ -75,7 +73,7 @@ export function redisResultStore(options: RedisResultStoreOptions): ResultStore 
       if (size > maxOwnerBytes) return;
       const bounds = [maxAgeMs, maxBytes, maxOwnerBytes, 1].map((n) => String(Math.ceil(n)));
       const owner = ownerName(callOptions?.owner ?? '');
-      const args = [owner, ...bounds, name, String(size), bytesOf(result)];
+      const args = [owner, ...bounds, name, String(size), resultBytes(result)];
       await runOn(putResultScript, args, callOptions);
     },
     get: async (name, callOptions) => resultFrom(await runOn(getResultScript, [name], callOptions)),
@@ -84,17 +82,9 @@ export function redisResultStore(options: RedisResultStoreOptions): ResultStore 
   };
 }
 
-/** The headers as one line of JSON, then the body. */
-function bytesOf({ headers, body }: StoredResult): Uint8Array {
-  return Buffer.concat([Buffer.from(`${jsonWithBigints(headers)}\n`), body]);
-}
-
 function resultFrom(reply: unknown): StoredResult | undefined {
   const [kept] = listOf(reply);
   if (kept === undefined) return undefined;
   if (!(kept instanceof Uint8Array)) return corrupt();
-  const endOfHeaders = kept.indexOf(lineFeed);
-  const text = Buffer.from(kept.subarray(0, Math.max(endOfHeaders, 0))).toString();
-  const headers = stringsFrom(parseJson(text)) ?? corrupt();
-  return { headers, body: new Uint8Array(kept.subarray(endOfHeaders + 1)) };
+  return resultFromBytes(kept) ?? corrupt();
 }

@@ -2,7 +2,6 @@
  * The row of a key: the columns are its id, its group, whether it is disabled and the digest of its
  * secret; the rest is JSON. No column holds a secret.
  */
-import { ConfigurationError } from '../../errors.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
 import { isJsonObject, items, type JsonValue, jsonWithBigints, member } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -79,21 +78,6 @@ export function keyFrom(row: unknown): ApiKey {
     ...(rates === undefined ? {} : { rates: ratesFrom(rates) }),
     ...(strings === undefined ? {} : { metadata: strings }),
   };
-}
-
-/** The error for an added key whose secret could be guessed. */
-export function weakSecret(store: string, id: string): ConfigurationError {
-  return new ConfigurationError(
-    `${store}: the secret of key "${id}" has under 96 bits and could be guessed. ` +
-      'Use one of issueKey(), or set allowWeakKeys with a pepper.',
-  );
-}
-
-/** The error for an added key whose id or secret exists already. */
-export function takenKey(store: string, id: string): ConfigurationError {
-  return new ConfigurationError(
-    `${store}: the id or the secret of key "${id}" is taken. Remove that key first.`,
-  );
 }
 
 function ratesFrom(value: JsonValue): readonly KeyRateLimits[] {

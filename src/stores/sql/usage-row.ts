@@ -25,16 +25,11 @@ import {
   textAt,
   textOrNoneAt,
 } from './columns.ts';
+import type { SqlColumn } from './engine.ts';
 import { attemptsFrom, linesFrom, stringsFrom, toolCallsFrom } from './usage-json.ts';
 
-/** A column of a usage row, with its PostgreSQL type; SQLite needs no type here. */
-export interface UsageColumn {
-  readonly name: string;
-  readonly type: 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'json';
-}
-
 /** The columns of a usage row, in the order of {@link usageValuesOf}. */
-export const usageColumns: readonly UsageColumn[] = [
+export const usageColumns: readonly SqlColumn[] = [
   { name: 'request_id', type: 'text' },
   { name: 'reservation_id', type: 'text' },
   { name: 'quota_partition', type: 'text' },
@@ -201,6 +196,7 @@ function storable(value: SqlValue | undefined): SqlValue {
   if (typeof value === 'string') return value.replaceAll('\u0000', '\ufffd').toWellFormed();
   const isRefused =
     value === undefined ||
+    (typeof value === 'object' && value !== null) ||
     (typeof value === 'number' && !Number.isFinite(value)) ||
     (typeof value === 'bigint' && !isNanos(value));
   if (isRefused)

@@ -9,8 +9,9 @@ import {
 import { publishedCatalogShape } from '../../catalog/published-catalog-options.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
-import { bigintAt, textAt } from '../sql/columns.ts';
-import { connectionTo, type SqliteHandle } from './handle.ts';
+import { sqlCatalogTable } from '../sql/catalog-table.ts';
+import { sqliteEngine } from './engine.ts';
+import type { SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and how the secrets that its models refer to are resolved. */
@@ -24,16 +25,10 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-const selectVersion = 'SELECT coalesce(max(version), 0) AS version FROM tollgate_catalog';
-const selectNewest = `
-SELECT version, models FROM tollgate_catalog ORDER BY version DESC LIMIT 1`;
-const insertVersion = 'INSERT INTO tollgate_catalog (models, published_at_ms) VALUES (?, ?)';
-// The last ten versions are kept, to see what was changed and to go back.
-const deleteOld = `
-DELETE FROM tollgate_catalog WHERE version <= (SELECT max(version) FROM tollgate_catalog) - 10`;
-
-/** The statement of a poll, exported so that a test can check its query plan. */
-export const catalogStatements: readonly string[] = [selectNewest];
+const insertVersion = `
+INSERT INTO tollgate_catalog (version, models, published_at_ms)
+SELECT $2 + 1, $1, $now
+WHERE NOT EXISTS (SELECT 1 FROM tollgate_catalog WHERE version > $2)`;
 
 /**
  * A catalog of the newest published version, or an empty one where nothing was published.
@@ -48,22 +43,5 @@ export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<Publ
 
 /** The table of versions in a migrated database. */
 export function sqliteCatalogTable(client: SqliteHandle, clock: Clock): CatalogTable {
-  const connection = connectionTo(client);
-  return {
-    version: () => connection.reading(() => bigintAt(connection.row(selectVersion), 'version')),
-    read: () =>
-      connection.reading(() => {
-        const row = connection.row(selectNewest);
-        if (row === undefined) return { version: 0n, models: undefined };
-        return { version: bigintAt(row, 'version'), models: textAt(row, 'models') };
-      }),
-    add: (models, after) =>
-      connection.transaction(() => {
-        const newest = bigintAt(connection.row(selectVersion), 'version');
-        if (after !== undefined && newest !== after) return false;
-        connection.run(insertVersion, models, BigInt(clock.now()));
-        connection.run(deleteOld);
-        return true;
-      }),
-  };
+  return sqlCatalogTable(sqliteEngine(client, clock), insertVersion);
 }

@@ -25,7 +25,7 @@ export interface SqliteStatement {
  * A bound value. Whole numbers are bigints, because a number is bound as a double. Some drivers
  * refuse `undefined`, and all refuse booleans.
  */
-export type SqliteValue = string | bigint | number | null;
+export type SqliteValue = string | bigint | number | Uint8Array | null;
 
 /** A handle whose results are checked and whose failures are the errors of a store. */
 export interface Connection {
@@ -40,9 +40,15 @@ export interface Connection {
    * @throws StoreUnavailable `not_done` where the lock is not free within `timeoutMs`, default 1 s;
    *   at once while it has not been free for a second of such waits
    */
-  transaction<T>(work: () => T, options?: CallOptions): T;
+  transaction<T>(work: () => T, options?: TransactionOptions): T;
   /** Runs reads outside a transaction, and maps the driver's errors. */
   reading<T>(work: () => T, options?: CallOptions): T;
+}
+
+/** How a transaction runs. */
+export interface TransactionOptions extends CallOptions {
+  /** False: the commit is not synced, so that a crash of the machine may lose it. Default: true. */
+  readonly isDurable?: boolean;
 }
 
 /** How long the driver waits for a lock: short, so that the deadline can be checked. */
@@ -59,7 +65,10 @@ const maxVainWaitMs = 1_000;
  * belong to the connection, not to the file.
  */
 const waitBriefly = `PRAGMA busy_timeout = ${busyTimeoutMs};`;
-const settings = `${waitBriefly} PRAGMA synchronous = FULL;`;
+const synced = 'PRAGMA synchronous = FULL;';
+const settings = `${waitBriefly} ${synced}`;
+/** In WAL mode such a commit can be lost with the machine, but never a part of it. */
+const unsynced = 'PRAGMA synchronous = NORMAL;';
 
 /** A connection over a handle. The tables may be created later. */
 export function connectionTo(db: SqliteHandle): Connection {
@@ -87,9 +96,15 @@ export function connectionTo(db: SqliteHandle): Connection {
     transaction: (work, options) => {
       mapErrors(options, () => {
         configure();
-        begin(options?.timeoutMs ?? defaultTimeoutMs);
+        // It can't be changed inside a transaction.
+        if (options?.isDurable === false) db.exec(unsynced);
       });
-      return commitAfter(db, work);
+      try {
+        mapErrors(options, () => begin(options?.timeoutMs ?? defaultTimeoutMs));
+        return commitAfter(db, work);
+      } finally {
+        if (options?.isDurable === false) db.exec(synced);
+      }
     },
     reading: (work, options) =>
       mapErrors(options, () => {

@@ -1,5 +1,5 @@
 /**
- * The entry point `tollgate/sqlite`: five stores over a database that the host opens with libsql,
+ * The entry point `tollgate/sqlite`: all stores over a database that the host opens with libsql,
  * better-sqlite3 or `node:sqlite`, and the migrations of their tables.
  */
 
@@ -35,8 +35,28 @@ export type {
 export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
 export { type SqliteIdempotencyStoreOptions, sqliteIdempotencyStore } from './idempotency-store.ts';
+export {
+  type SqliteItemStore,
+  type SqliteItemStoreOptions,
+  sqliteItemStore,
+} from './item-store.ts';
 export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from './key-store.ts';
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
+export {
+  type SqliteRateLimiter,
+  type SqliteRateLimiterOptions,
+  sqliteRateLimiter,
+} from './rate-limiter.ts';
+export {
+  type SqliteResponseIndex,
+  type SqliteResponseIndexOptions,
+  sqliteResponseIndex,
+} from './response-index.ts';
+export {
+  type SqliteResultStore,
+  type SqliteResultStoreOptions,
+  sqliteResultStore,
+} from './result-store.ts';
 export { migrateSqlite, sqliteMigrations } from './schema.ts';
 export {
   type SqliteUsageSink,

@@ -183,6 +183,75 @@ const refusalDetail = `
 ALTER TABLE tollgate_refusal ADD COLUMN detail TEXT;
 `;
 
+/** Counts the changes of a key, so that none is lost where two processes make one. */
+const keyVersion = `
+ALTER TABLE tollgate_key ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+`;
+
+/** Token buckets; the columns are the members of `TokenBucket`. */
+const rateBuckets = `
+CREATE TABLE tollgate_rate (
+  owner TEXT NOT NULL,
+  bucket TEXT NOT NULL,
+  used INTEGER NOT NULL CHECK (used > 0),
+  tick INTEGER NOT NULL,
+  refill INTEGER NOT NULL CHECK (refill > 0),
+  full_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (owner, bucket)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** Replies that are kept for some time, and the sum of their sizes: of all, and of each owner. */
+const keptTables = `
+CREATE TABLE tollgate_kept (
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  content BLOB NOT NULL,
+  size INTEGER NOT NULL,
+  -- What was not used for the longest time is forgotten first.
+  used INTEGER NOT NULL,
+  ends_ms INTEGER NOT NULL,
+  PRIMARY KEY (id, owner, kind)
+) STRICT;
+CREATE INDEX tollgate_kept_use ON tollgate_kept (kind, used);
+CREATE INDEX tollgate_kept_owner ON tollgate_kept (owner, kind, used);
+CREATE INDEX tollgate_kept_end ON tollgate_kept (ends_ms);
+
+CREATE TABLE tollgate_kept_sum (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (name, kind)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER tollgate_kept_added AFTER INSERT ON tollgate_kept BEGIN
+  INSERT INTO tollgate_kept_sum (kind, name, bytes)
+  VALUES (new.kind, 'all', new.size), (new.kind, 'of ' || new.owner, new.size)
+  ON CONFLICT (name, kind) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER tollgate_kept_removed AFTER DELETE ON tollgate_kept BEGIN
+  UPDATE tollgate_kept_sum SET bytes = bytes - old.size
+  WHERE kind = old.kind AND name IN ('all', 'of ' || old.owner);
+  DELETE FROM tollgate_kept_sum
+  WHERE kind = old.kind AND name IN ('all', 'of ' || old.owner) AND bytes <= 0;
+END;
+`;
+
+/** Whose a response of a provider is: ids, no content. */
+const responseTable = `
+CREATE TABLE tollgate_response (
+  id TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  account TEXT NOT NULL,
+  model_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  max_tokens INTEGER,
+  expires_ms INTEGER NOT NULL,
+  PRIMARY KEY (owner, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_response_end ON tollgate_response (expires_ms);
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -190,6 +259,10 @@ export const sqliteMigrations: readonly string[] = [
   usageByKey,
   refusalTable,
   refusalDetail,
+  keyVersion,
+  rateBuckets,
+  keptTables,
+  responseTable,
 ];
 
 const versionTable = `

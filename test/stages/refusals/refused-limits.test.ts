@@ -10,8 +10,8 @@ import type { RateLimits } from '../../../src/ports/rates.ts';
 import { memoryUsageSink } from '../../../src/stores/memory/usage-sink.ts';
 import { type GatewaySetup, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { chat, completeReply, model, sampleRequests } from '../../support/models.ts';
-import { messageOf, reserved } from '../rates/rate-limited.ts';
 import { pass } from '../ports/failing.ts';
+import { messageOf, reserved } from '../rates/rate-limited.ts';
 
 /** Gateways with the limits of each owner, and how the message calls the owner. */
 const owners: Readonly<

@@ -7,6 +7,7 @@ import {
   postgresIdempotencyStore,
   postgresKeyStore,
   postgresQuotaStore,
+  postgresRateLimiter,
   postgresUsageSink,
 } from '../../../src/stores/postgres/index.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
@@ -43,6 +44,8 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       quota,
       catalog,
       idempotency: postgresIdempotencyStore({ client }),
+      rateLimiter: postgresRateLimiter({ client }),
+      defaultRates: [{ calls: { perDay: 1_000 } }],
       sinks: [usage],
       recordRefusals: usage,
     });
@@ -55,16 +58,22 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     expect(Object.keys(tables)).toEqual([
       'catalogs',
       'claims',
+      'kept',
+      'kept_sums',
       'keys',
       'quota_adjustments',
       'quota_leases',
       'quota_reservations',
       'quota_rows',
+      'rates',
       'refusals',
+      'responses',
       'schema_versions',
       'usage',
     ]);
-    expect(Object.entries(tables).filter(([, rows]) => rows.length === 0)).toEqual([]);
+    // Replies and their ids are kept only if a host sets up a store for them.
+    const empty = Object.keys(tables).filter((name) => tables[name]?.length === 0);
+    expect(empty).toEqual(['kept', 'kept_sums', 'responses']);
   });
 });
 

@@ -63,7 +63,7 @@ describe.each(isWhole || isOtherVersion ? kinds : fileKinds)('over $name', (kind
       const sink = sqliteUsageSink({ client: db });
       return {
         sink,
-        stored: () => sink.usageRecords({}, { limit: 1_000 }).records,
+        stored: async () => (await sink.usageRecords({}, { limit: 1_000 })).records,
         cleanup: async () => {
           await sink.close();
           cleanup();

@@ -95,7 +95,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     );
   });
 
-  it('no store waits for a lock that another connection has held for a second', () => {
+  it('no store waits for a lock that another connection has held for a second', async () => {
     const { db, again, cleanup } = scratch(kind);
     onTestFinished(cleanup);
     const store = sqliteQuotaStore({ client: db });
@@ -103,9 +103,9 @@ describe.each(fileKinds)('over $name', (kind) => {
     const other = again();
     other.exec('BEGIN IMMEDIATE');
     let refused = 0;
-    const isRefused = (run: () => unknown): void => {
+    const isRefused = async (run: () => unknown): Promise<void> => {
       try {
-        run();
+        await run();
       } catch (error) {
         refused += isStoreUnavailable(error) ? 1 : 0;
       }
@@ -113,8 +113,8 @@ describe.each(fileKinds)('over $name', (kind) => {
 
     // Were each of them to wait, this would take more than an hour.
     for (let call = 0; call < 5_000; call += 1) {
-      isRefused(() => operations.reserve?.(store, 1_000));
-      isRefused(() => claims.abandon({ name: 'a', claimId: newId() }, { timeoutMs: 1_000 }));
+      await isRefused(() => operations.reserve?.(store, 1_000));
+      await isRefused(() => claims.abandon({ name: 'a', claimId: newId() }, { timeoutMs: 1_000 }));
     }
     expect(refused).toBe(10_000);
 

@@ -3,7 +3,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Libsql from 'libsql';
-import { migrateSqlite, type SqliteHandle } from '../../../src/stores/sqlite/index.ts';
+import {
+  migrateSqlite,
+  type SqliteHandle,
+  sqliteMigrations,
+} from '../../../src/stores/sqlite/index.ts';
 
 /** A handle that can be closed. */
 export interface OpenDatabase extends SqliteHandle {
@@ -43,8 +47,8 @@ export interface Scratch {
   cleanup(): void;
 }
 
-/** A new database with its tables. */
-export function scratch(kind: Kind): Scratch {
+/** A new database with its tables, or with those of an older version. */
+export function scratch(kind: Kind, version?: number): Scratch {
   const folder = mkdtempSync(join(parentFolder, 'tollgate-sqlite-'));
   const path = join(folder, 'tollgate.db');
   const opened: OpenDatabase[] = [];
@@ -54,7 +58,8 @@ export function scratch(kind: Kind): Scratch {
     return db;
   };
   const db = again();
-  migrateSqlite(db);
+  if (version === undefined) migrateSqlite(db);
+  else migrateTo(db, version);
   return {
     db,
     again,
@@ -64,6 +69,20 @@ export function scratch(kind: Kind): Scratch {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** The number of the first migration that contains a text. */
+export function migrationWith(text: string): number {
+  return sqliteMigrations.findIndex((sql) => sql.includes(text)) + 1;
+}
+
+function migrateTo(db: OpenDatabase, version: number): void {
+  db.exec('PRAGMA journal_mode = WAL');
+  db.exec('CREATE TABLE tollgate_schema (version INTEGER NOT NULL PRIMARY KEY) STRICT');
+  for (const [index, sql] of sqliteMigrations.slice(0, version).entries()) {
+    db.exec(sql);
+    db.exec(`INSERT INTO tollgate_schema (version) VALUES (${index + 1})`);
+  }
 }
 
 /** Missing in Node 20. Where it is experimental, this swallows its warning. */

@@ -18,51 +18,53 @@ function opened(kind: Kind): Scratch {
 }
 
 describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
-  it('an issued key can be found, disabled, listed by its group, and removed', () => {
+  it('an issued key can be found, disabled, listed by its group, and removed', async () => {
     const keys = sqliteKeyStore({ client: opened(kind).db, pepper: 'a pepper' });
-    const chat = keys.issue({
+    const chat = await keys.issue({
       group: 'chat',
       limitNanos: 5n,
       period: 'month',
       maxConcurrentCalls: 2,
     });
-    const image = keys.issue({ group: 'image', limitNanos: 7n, metadata: { team: 'ü' } });
+    const image = await keys.issue({ group: 'image', limitNanos: 7n, metadata: { team: 'ü' } });
 
-    expect(keys.find(chat.secret)).toEqual(chat.key);
-    expect(keys.list('image')).toEqual([image.key]);
-    expect(keys.list().map(({ id }) => id)).toEqual([chat.key.id, image.key.id].toSorted());
-    expect(keys.update(chat.key.id, { disabled: true })).toBe(true);
-    expect(keys.find(chat.secret)).toEqual({ ...chat.key, disabled: true });
-    expect(keys.remove(chat.key.id)).toBe(true);
-    expect(keys.find(chat.secret)).toBeUndefined();
-    expect(keys.remove(chat.key.id)).toBe(false);
-    expect(keys.update(chat.key.id, {})).toBe(false);
+    expect(await keys.find(chat.secret)).toEqual(chat.key);
+    expect(await keys.list('image')).toEqual([image.key]);
+    expect((await keys.list()).map(({ id }) => id)).toEqual([chat.key.id, image.key.id].toSorted());
+    expect(await keys.update(chat.key.id, { disabled: true })).toBe(true);
+    expect(await keys.find(chat.secret)).toEqual({ ...chat.key, disabled: true });
+    expect(await keys.remove(chat.key.id)).toBe(true);
+    expect(await keys.find(chat.secret)).toBeUndefined();
+    expect(await keys.remove(chat.key.id)).toBe(false);
+    expect(await keys.update(chat.key.id, {})).toBe(false);
   });
 
-  it('update can’t change the id of a key', () => {
+  it('update can’t change the id of a key', async () => {
     const keys = sqliteKeyStore({ client: opened(kind).db });
-    const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
+    const { secret, key } = await keys.issue({ group: 'chat', limitNanos: 5n });
     const change: { disabled: boolean } = JSON.parse('{ "id": "other", "disabled": true }');
 
-    keys.update(key.id, change);
+    await keys.update(key.id, change);
 
-    expect(keys.find(secret)).toEqual({ ...key, disabled: true });
+    expect(await keys.find(secret)).toEqual({ ...key, disabled: true });
   });
 
-  it('a taken id or secret and a weak secret are refused', () => {
+  it('a taken id or secret and a weak secret are refused', async () => {
     const keys = sqliteKeyStore({ client: opened(kind).db });
-    const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
+    const { secret, key } = await keys.issue({ group: 'chat', limitNanos: 5n });
 
-    expect(() => keys.add(secret, { ...key, id: 'another' })).toThrow('is taken');
-    expect(() => keys.issue({ id: key.id, group: 'chat', limitNanos: 5n })).toThrow('is taken');
-    expect(() => keys.add('sesame', { ...key, id: 'another' })).toThrow('could be guessed');
-    expect(keys.list()).toHaveLength(1);
+    await expect(keys.add(secret, { ...key, id: 'another' })).rejects.toThrow('is taken');
+    await expect(keys.issue({ id: key.id, group: 'chat', limitNanos: 5n })).rejects.toThrow(
+      'is taken',
+    );
+    await expect(keys.add('sesame', { ...key, id: 'another' })).rejects.toThrow('could be guessed');
+    expect(await keys.list()).toHaveLength(1);
   });
 
-  it('a damaged record is corrupt, not a key', () => {
+  it('a damaged record is corrupt, not a key', async () => {
     const { db } = opened(kind);
     const keys = sqliteKeyStore({ client: db });
-    const { secret } = keys.issue({ group: 'chat', limitNanos: 5n });
+    const { secret } = await keys.issue({ group: 'chat', limitNanos: 5n });
     for (const record of [
       '{"quota":[{"id":1}]}',
       '{"quota":[],"rates":{}}',
@@ -71,7 +73,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
     ]) {
       db.exec(`UPDATE tollgate_key SET record = '${record}'`);
 
-      expect(() => keys.find(secret)).toThrow(
+      await expect(keys.find(secret)).rejects.toThrow(
         expect.objectContaining({
           name: 'StoreCorrupt',
           message: expect.stringContaining('record'),
@@ -82,9 +84,27 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
 });
 
 describe.each(fileKinds)('a file of $name', (kind) => {
+  it('keeps all concurrent changes of one key', async () => {
+    const { db, again } = opened(kind);
+    const [here, there] = [sqliteKeyStore({ client: db }), sqliteKeyStore({ client: again() })];
+    const { secret, key } = await here.issue({ group: 'staff', limitNanos: 5n });
+    const changes = { disabled: true, group: 'trial', maxConcurrentCalls: 3 };
+
+    await Promise.all([
+      here.update(key.id, { disabled: true }),
+      there.update(key.id, { group: 'trial' }),
+      here.update(key.id, { maxConcurrentCalls: 3 }),
+    ]);
+
+    expect(await there.find(secret)).toEqual({ ...key, ...changes });
+  });
+
   it('contains no secret of a key or an account', async () => {
     const { db, path } = opened(kind);
-    const { secret } = sqliteKeyStore({ client: db }).issue({ group: 'chat', limitNanos: 5n });
+    const { secret } = await sqliteKeyStore({ client: db }).issue({
+      group: 'chat',
+      limitNanos: 5n,
+    });
     const catalog = await sqliteCatalog({ client: db, credentials: () => 'the-account-secret' });
     onTestFinished(catalog.close);
     await catalog.publish([model('m', { name: 'openai' })]);

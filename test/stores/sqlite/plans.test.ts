@@ -1,23 +1,38 @@
 // suite: slow host
 /** Every statement of the hot path finds its rows by an index, without scanning a table. */
 import { expect, it, onTestFinished } from 'vitest';
-import { catalogStatements } from '../../../src/stores/sqlite/catalog.ts';
-import { claimStatements } from '../../../src/stores/sqlite/idempotency-store.ts';
-import { keyStatements } from '../../../src/stores/sqlite/key-store.ts';
+import { catalogStatements } from '../../../src/stores/sql/catalog-table.ts';
+import { claimStatements } from '../../../src/stores/sql/idempotency-store.ts';
+import { keptStatements } from '../../../src/stores/sql/kept.ts';
+import { keyStatements } from '../../../src/stores/sql/key-store.ts';
+import { refusalStatements } from '../../../src/stores/sql/refusals.ts';
+import { responseStatements } from '../../../src/stores/sql/response-index.ts';
+import { usageStatements } from '../../../src/stores/sql/usage-statements.ts';
+import { prepare, sqliteDialect } from '../../../src/stores/sqlite/engine.ts';
+import { functionStatements } from '../../../src/stores/sqlite/functions.ts';
 import { hotStatements } from '../../../src/stores/sqlite/quota-ledger.ts';
 import { sweepStatements } from '../../../src/stores/sqlite/quota-store.ts';
-import { refusalStatements } from '../../../src/stores/sqlite/refusal-queries.ts';
-import { selectRequest, usageStatements } from '../../../src/stores/sqlite/usage-queries.ts';
 import { fileKinds, scratch } from './handles.ts';
+
+const keys = keyStatements(sqliteDialect);
+const claims = claimStatements(sqliteDialect);
+const usage = usageStatements(sqliteDialect);
+const refusals = refusalStatements(sqliteDialect);
+const catalog = catalogStatements(sqliteDialect);
 
 const statements = [
   ...hotStatements,
   ...sweepStatements,
-  ...keyStatements,
-  ...claimStatements,
-  ...usageStatements,
-  ...refusalStatements,
-  ...catalogStatements,
+  ...functionStatements,
+  ...[
+    ...[keys.byDigest, keys.byId, keys.ofGroup, keys.page, keys.update, keys.remove],
+    ...[claims.finish, claims.abandon, catalog.version, catalog.newest],
+    ...[usage.report([{ column: 'key' }]).sql, usage.page.oldest, usage.page.newest],
+    ...[usage.firstBytes, usage.lastCalls, usage.remove],
+    ...[refusals.report(['key']), refusals.remove],
+    ...Object.values(keptStatements(sqliteDialect)),
+    ...Object.values(responseStatements(sqliteDialect)),
+  ].map((text) => prepare(text).sql),
 ];
 
 it.each(fileKinds)('each statement uses an index over $name', (kind) => {
@@ -29,11 +44,11 @@ it.each(fileKinds)('each statement uses an index over $name', (kind) => {
     expect(Array.isArray(plan)).toBe(true);
     return (Array.isArray(plan) ? plan : [])
       .map((step: unknown) => String(Reflect.get(Object(step), 'detail')))
-      .filter((detail) => /\bSCAN tollgate_/.test(detail) || /TEMP B-TREE/.test(detail));
+      .filter((detail) => /\bSCAN (?:tollgate_|[cu]\b)/.test(detail) || /TEMP B-TREE/.test(detail));
   };
 
   // A report sorts its few sums, and the newest version is the last row of the table.
-  const expected = [/USE TEMP B-TREE FOR GROUP BY/, /^SCAN tollgate_catalog$/];
+  const expected = [/USE TEMP B-TREE FOR GROUP BY/, /^SCAN c$/];
   const found = statements
     .flatMap((sql) => scans(sql).map((detail) => ({ sql, detail })))
     .filter(({ detail }) => !expected.some((known) => known.test(detail)));
@@ -48,10 +63,10 @@ it('the calls of one request id are found by it, not by their times', () => {
   const { db, cleanup } = scratch(kind);
   onTestFinished(cleanup);
 
-  const values = Array.from(selectRequest.matchAll(/\?/g), () => 1n);
-  const plan = db.prepare(`EXPLAIN QUERY PLAN ${selectRequest}`).all(...values);
+  const { sql, values } = prepare(usage.pageOfRequest.oldest);
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values.map(() => 1n));
 
-  expect(JSON.stringify(plan)).toMatch(/SEARCH tollgate_usage USING INDEX \w+ \(request_id=\?\)/);
+  expect(JSON.stringify(plan)).toMatch(/SEARCH u USING INDEX \w+ \(request_id=\?\)/);
 });
 
 it('a scan would be noticed', () => {

@@ -1,14 +1,14 @@
 // suite: slow host
 /** Refusals in SQLite: two gateways over one file, and tables that are upgraded while both run. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sqliteMigrations, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
+import { sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
 import { migrateSqlite } from '../../../src/stores/sqlite/schema.ts';
 import { recordedRefusals, usageRecord } from '../../../src/testing/index.ts';
 import { pass } from '../../stages/ports/failing.ts';
 import { countedIds } from '../../support/counted-ids.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { sampleRequests } from '../../support/models.ts';
-import { fileKinds, scratch } from './handles.ts';
+import { fileKinds, migrationWith, scratch } from './handles.ts';
 
 const stranger = { ...sampleRequests.chat, headers: { authorization: 'Bearer nobody' } };
 const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
@@ -29,26 +29,23 @@ describe.each(fileKinds)('over $name', (kind) => {
     for (const { clock } of gateways) await pass(clock, 61_000);
 
     const [log] = logs;
-    expect(log.refusalReport({ ...always, by: ['code', 'day'] })).toEqual([
+    expect(await log.refusalReport({ ...always, by: ['code', 'day'] })).toEqual([
       { names: ['invalid_key', '2026-01-01'], refusals: 4 },
     ]);
     for (const sink of logs) await sink.close();
   });
 
-  it('tables without details get them, and keep what was counted before', () => {
-    const { db, cleanup } = scratch(kind);
+  it('tables without details get them, and keep what was counted before', async () => {
+    const { db, cleanup } = scratch(kind, migrationWith('ADD COLUMN detail') - 1);
     onTestFinished(cleanup);
-    db.exec('ALTER TABLE tollgate_refusal DROP COLUMN detail');
-    const added = sqliteMigrations.findIndex((sql) => sql.includes('ADD COLUMN detail')) + 1;
-    db.exec(`DELETE FROM tollgate_schema WHERE version >= ${added}`);
     db.exec(`INSERT INTO tollgate_refusal (id, refused_at_ms, code, refusals)
       VALUES ('old.1', 5, 'invalid_request', 3)`);
 
     migrateSqlite(db);
     const log = sqliteUsageSink({ client: db });
-    log.recordRefusals([recordedRefusals({ detail: 'input' })]);
+    await log.recordRefusals([recordedRefusals({ detail: 'input' })]);
 
-    expect(log.refusalReport({ ...always, by: 'detail' })).toEqual([
+    expect(await log.refusalReport({ ...always, by: 'detail' })).toEqual([
       { names: [''], refusals: 3 },
       { names: ['input'], refusals: 3 },
     ]);
@@ -56,24 +53,21 @@ describe.each(fileKinds)('over $name', (kind) => {
   });
 
   it('old tables block no calls, and keep refusals once they are upgraded', async () => {
-    const { db, cleanup } = scratch(kind);
+    const { db, cleanup } = scratch(kind, migrationWith('TABLE tollgate_refusal') - 1);
     onTestFinished(cleanup);
-    db.exec('DROP TABLE tollgate_refusal');
-    const created = sqliteMigrations.findIndex((sql) => sql.includes('TABLE tollgate_refusal')) + 1;
-    db.exec(`DELETE FROM tollgate_schema WHERE version >= ${created}`);
     const log = sqliteUsageSink({ client: db });
     const { call, clock, events } = gatewayInProcess({ options: { recordRefusals: log } });
 
     expect((await call(stranger)).status).toBe(401);
     await pass(clock, 120_000);
     log.record(usageRecord());
-    expect(log.usageRecords({}).records).toHaveLength(1);
+    expect((await log.usageRecords({})).records).toHaveLength(1);
     const failed = { type: 'port_failed', port: 'refusals', operation: 'recordRefusals' };
     expect(events).toContainEqual(expect.objectContaining(failed));
     migrateSqlite(db);
     await pass(clock, 61_000);
 
-    expect(log.refusalReport({ ...always, by: 'code' })).toEqual([
+    expect(await log.refusalReport({ ...always, by: 'code' })).toEqual([
       { names: ['invalid_key'], refusals: 1 },
     ]);
     expect(events.map(({ type }) => type)).not.toContain('refusals_lost');

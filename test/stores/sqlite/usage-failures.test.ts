@@ -1,6 +1,6 @@
 // suite: slow host
 /** The usage log in SQLite when it can’t write: no record is lost without a report. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import { sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
 import { type FakeClock, fakeClock, usageRecord } from '../../../src/testing/index.ts';
@@ -40,7 +40,7 @@ describe.each(kinds)('over $name', (kind) => {
 
     clock.advance(200);
 
-    expect(writtenTo(db)).toEqual(['one', 'three']);
+    await vi.waitFor(() => expect(writtenTo(db)).toEqual(['one', 'three']));
     expect(lost).toEqual([[two, expect.any(Error)]]);
     await sink.close();
     expect(lost).toHaveLength(1);
@@ -111,11 +111,13 @@ describe.each(kinds)('over $name', (kind) => {
     db.exec('PRAGMA query_only = 1');
     for (const record of [one, two, three]) sink.record(record);
     clock.advance(200);
+    // The failed write has ended.
+    await new Promise(setImmediate);
     db.exec('PRAGMA query_only = 0');
 
     clock.advance(200);
 
-    expect(writtenTo(db)).toEqual(['one', 'three']);
+    await vi.waitFor(() => expect(writtenTo(db)).toEqual(['one', 'three']));
     await sink.close();
   });
 

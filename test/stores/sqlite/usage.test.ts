@@ -22,7 +22,7 @@ describe.each(kinds)('over $name', (kind) => {
     return sink;
   }
 
-  it('a record is read back unchanged in every member', () => {
+  it('a record is read back unchanged in every member', async () => {
     const sink = opened();
     const plain = usageRecord();
     const full = usageRecord({
@@ -48,13 +48,15 @@ describe.each(kinds)('over $name', (kind) => {
 
     for (const record of [plain, full, free, counted]) sink.record(record);
 
-    expect(sink.usageRecords({}).records).toEqual([plain, full, free, counted]);
-    expect(sink.usageReport({ by: 'key', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER })).toMatchObject(
-      [{ reasoningTokens: 13, videoInputTokens: 18, costNanos: 3n, marginNanos: 5n }],
-    );
+    expect((await sink.usageRecords({})).records).toEqual([plain, full, free, counted]);
+    expect(
+      await sink.usageReport({ by: 'key', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }),
+    ).toMatchObject([
+      { reasoningTokens: 13, videoInputTokens: 18, costNanos: 3n, marginNanos: 5n },
+    ]);
   });
 
-  it('a report has the sums for a bill, exact also above 2^53', () => {
+  it('a report has the sums for a bill, exact also above 2^53', async () => {
     const sink = opened();
     const calls = [
       { keyId: 'ann', group: 'chat', modelId: 'm', startedAtMs: startMs, chargeNanos: maxNanos },
@@ -73,7 +75,7 @@ describe.each(kinds)('over $name', (kind) => {
     }
     const span = { fromMs: startMs, toMs: startMs + 2 * dayMs };
 
-    const byKey = sink.usageReport({ by: 'key', ...span });
+    const byKey = await sink.usageReport({ by: 'key', ...span });
 
     const tokens = {
       ...{ cachedInputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, images: 0 },
@@ -95,18 +97,18 @@ describe.each(kinds)('over $name', (kind) => {
         ...{ chargeNanos: 1n, unbookedNanos: 0n },
       },
     ]);
-    const names = (by: 'group' | 'model' | 'day'): readonly string[] =>
-      sink.usageReport({ by, ...span }).flatMap((row) => row.names);
-    expect(names('group')).toEqual(['chat']);
-    expect(names('model')).toEqual(['m', 'n']);
-    expect(names('day')).toEqual(['2026-11-20', '2026-11-21']);
-    expect(sink.usageReport({ by: 'model', ...span, keyId: 'ann', modelId: 'n' })).toMatchObject([
-      { names: ['n'], calls: 1 },
-    ]);
-    expect(sink.usageReport({ by: 'key', ...span, group: 'nobody' })).toEqual([]);
+    const names = async (by: 'group' | 'model' | 'day'): Promise<readonly string[]> =>
+      (await sink.usageReport({ by, ...span })).flatMap((row) => row.names);
+    expect(await names('group')).toEqual(['chat']);
+    expect(await names('model')).toEqual(['m', 'n']);
+    expect(await names('day')).toEqual(['2026-11-20', '2026-11-21']);
+    expect(
+      await sink.usageReport({ by: 'model', ...span, keyId: 'ann', modelId: 'n' }),
+    ).toMatchObject([{ names: ['n'], calls: 1 }]);
+    expect(await sink.usageReport({ by: 'key', ...span, group: 'nobody' })).toEqual([]);
   });
 
-  it('an unknown call takes the outcome it is resolved to and keeps it', () => {
+  it('an unknown call takes the outcome it is resolved to and keeps it', async () => {
     const sink = opened();
     const doubt = { outcome: 'unknown', basis: 'policy', chargeNanos: 0n, booked: false } as const;
     const unknown = usageRecord(doubt);
@@ -119,19 +121,21 @@ describe.each(kinds)('over $name', (kind) => {
       chargeNanos: 9n,
     } as const;
     sink.record(unknown);
-    expect(sink.usageRecords({}).records).toEqual([unknown]);
+    expect((await sink.usageRecords({})).records).toEqual([unknown]);
 
     sink.record(resolved);
-    expect(sink.usageRecords({}).records).toEqual([resolved]);
+    expect((await sink.usageRecords({})).records).toEqual([resolved]);
     sink.record(unknown);
     sink.record({ ...resolved, outcome: 'not_run', chargeNanos: 0n });
 
-    expect(sink.usageRecords({}).records).toEqual([resolved]);
+    expect((await sink.usageRecords({})).records).toEqual([resolved]);
     const span = { fromMs: 0, toMs: 4_102_444_800_000 };
-    expect(sink.usageReport({ by: 'key', ...span })).toMatchObject([{ calls: 1, chargeNanos: 9n }]);
+    expect(await sink.usageReport({ by: 'key', ...span })).toMatchObject([
+      { calls: 1, chargeNanos: 9n },
+    ]);
   });
 
-  it('a call in doubt is on disk when record returns', () => {
+  it('a call in doubt is on disk when record resolves', async () => {
     const { db, cleanup } = scratch(kind);
     onTestFinished(cleanup);
     const sink = sqliteUsageSink({ client: db, flushMs: 3_600_000 });
@@ -139,7 +143,7 @@ describe.each(kinds)('over $name', (kind) => {
     sink.record(usageRecord({ requestId: 'req_plain' }));
     const rows = (): unknown => db.prepare('SELECT count(*) AS rows FROM tollgate_usage').all();
     expect(rows()).toEqual([expect.objectContaining({ rows: 0 })]);
-    sink.record(usageRecord({ requestId: 'req_doubt', outcome: 'unknown', booked: false }));
+    await sink.record(usageRecord({ requestId: 'req_doubt', outcome: 'unknown', booked: false }));
 
     expect(rows()).toEqual([expect.objectContaining({ rows: 2 })]);
   });
@@ -155,15 +159,15 @@ describe.each(kinds)('over $name', (kind) => {
     sink.record(usageRecord({ requestId: 'req_2', lines, chargeNanos: 3n, booked: false }));
 
     const sums = { partition: 'default', bookedNanos: 8n, unbookedNanos: 3n };
-    expect(sink.usageCharges()).toEqual([
+    expect(await sink.usageCharges()).toEqual([
       { ...sums, subject: 'ann', period: '2026-11' },
       { ...sums, subject: 'team', period: '' },
     ]);
-    expect(sink.usageCharges({ subject: 'team', period: '' })).toHaveLength(1);
-    expect(sink.usageCharges({ partition: 'other' })).toEqual([]);
+    expect(await sink.usageCharges({ subject: 'team', period: '' })).toHaveLength(1);
+    expect(await sink.usageCharges({ partition: 'other' })).toEqual([]);
     // The charge was accepted after all: counted once, and now booked.
     sink.record(usageRecord({ requestId: 'req_2', lines, chargeNanos: 3n, revision: 2 }));
-    expect(sink.usageCharges({ subject: 'ann' })).toEqual([
+    expect(await sink.usageCharges({ subject: 'ann' })).toEqual([
       { ...sums, subject: 'ann', period: '2026-11', bookedNanos: 11n, unbookedNanos: 0n },
     ]);
     const quota = { read: () => undefined };
@@ -173,7 +177,7 @@ describe.each(kinds)('over $name', (kind) => {
     ]);
   });
 
-  it('a call is identified by its request and reservation together, also within a batch', () => {
+  it('a call is identified by its request and reservation, also within a batch', async () => {
     const sink = opened();
     const known = usageRecord({ chargeNanos: 1n });
     const ofAnotherHold = usageRecord({ reservationId: 'reservation_0002', outcome: 'unknown' });
@@ -186,10 +190,10 @@ describe.each(kinds)('over $name', (kind) => {
     }
     sink.record({ ...known, outcome: 'unknown', chargeNanos: 0n });
 
-    expect(sink.usageRecords({}).records).toEqual([known, resolved, ofAnotherRequest]);
+    expect((await sink.usageRecords({})).records).toEqual([known, resolved, ofAnotherRequest]);
   });
 
-  it('pages follow one another without a gap or a repeat', () => {
+  it('pages follow one another without a gap or a repeat', async () => {
     const sink = opened();
     const ids = Array.from({ length: 25 }, (_, index) => `req_${index}`);
     for (const [index, requestId] of ids.entries()) {
@@ -200,17 +204,20 @@ describe.each(kinds)('over $name', (kind) => {
     const seen: string[] = [];
     let after: string | undefined;
     do {
-      const page = sink.usageRecords({}, { limit: 7, ...(after === undefined ? {} : { after }) });
+      const page = await sink.usageRecords(
+        {},
+        { limit: 7, ...(after === undefined ? {} : { after }) },
+      );
       seen.push(...page.records.map(({ requestId }) => requestId));
       after = page.next;
     } while (after !== undefined);
 
     expect(seen).toEqual(ids);
-    expect(sink.usageRecords({ fromMs: startMs + 4 }).records).toHaveLength(5);
-    expect(sink.usageRecords({ toMs: startMs + 1 }).records).toHaveLength(5);
+    expect((await sink.usageRecords({ fromMs: startMs + 4 })).records).toHaveLength(5);
+    expect((await sink.usageRecords({ toMs: startMs + 1 })).records).toHaveLength(5);
   });
 
-  it('the calls of one request id are found, page by page, within the other filters', () => {
+  it('the calls of one request id are found, page by page, within the other filters', async () => {
     const sink = opened();
     // A caller may choose the id, so that another key's calls may have the same.
     const calls = [
@@ -222,21 +229,25 @@ describe.each(kinds)('over $name', (kind) => {
     const [first, , ofBob, later] = calls;
     for (const record of calls) sink.record(record);
 
-    const all = sink.usageRecords({ requestId: 'req_1' });
-    const start = sink.usageRecords({ requestId: 'req_1' }, { limit: 2 });
+    const all = await sink.usageRecords({ requestId: 'req_1' });
+    const start = await sink.usageRecords({ requestId: 'req_1' }, { limit: 2 });
 
     expect(all.records).toEqual([first, ofBob, later]);
     expect(start.records).toEqual([first, ofBob]);
     expect(
-      sink.usageRecords({ requestId: 'req_1' }, { after: start.next ?? 'none' }).records,
+      (await sink.usageRecords({ requestId: 'req_1' }, { after: start.next ?? 'none' })).records,
     ).toEqual([later]);
-    expect(sink.usageRecords({ requestId: 'req_1', keyId: 'bob' }).records).toEqual([ofBob]);
-    expect(sink.usageRecords({ requestId: 'req_1', fromMs: startMs + 1 }).records).toEqual([later]);
-    expect(sink.usageRecords({ requestId: "' OR 1=1 --" }).records).toEqual([]);
-    expect(() => sink.usageRecords({ requestId: JSON.parse('5') })).toThrow(RangeError);
+    expect((await sink.usageRecords({ requestId: 'req_1', keyId: 'bob' })).records).toEqual([
+      ofBob,
+    ]);
+    expect((await sink.usageRecords({ requestId: 'req_1', fromMs: startMs + 1 })).records).toEqual([
+      later,
+    ]);
+    expect((await sink.usageRecords({ requestId: "' OR 1=1 --" })).records).toEqual([]);
+    await expect(sink.usageRecords({ requestId: JSON.parse('5') })).rejects.toThrow(RangeError);
   });
 
-  it('record throws for an invalid record, which does not affect its batch', () => {
+  it('record throws for an invalid record, which does not affect its batch', async () => {
     const sink = opened();
     const { keyId: _keyId, ...nameless } = usageRecord();
     const broken: ReturnType<typeof usageRecord> = { ...JSON.parse('{}'), ...nameless };
@@ -246,16 +257,16 @@ describe.each(kinds)('over $name', (kind) => {
     expect(() => sink.record(usageRecord({ durationMs: Number.NaN }))).toThrow(RangeError);
     expect(() => sink.record(usageRecord({ chargeNanos: -1n }))).toThrow(RangeError);
 
-    expect(sink.usageRecords({}).records).toEqual([usageRecord()]);
+    expect((await sink.usageRecords({})).records).toEqual([usageRecord()]);
   });
 
-  it('invalid queries are refused', () => {
+  it('invalid queries are refused', async () => {
     const sink = opened();
     const by: 'key' = JSON.parse('"spend"');
 
-    expect(() => sink.usageReport({ by, fromMs: 0, toMs: 1 })).toThrow(RangeError);
-    expect(() => sink.usageReport({ by: 'key', fromMs: 0.5, toMs: 1 })).toThrow(RangeError);
-    expect(() => sink.usageRecords({}, { limit: 1_001 })).toThrow(RangeError);
-    expect(() => sink.usageRecords({}, { after: "1:1' OR 1=1" })).toThrow(RangeError);
+    await expect(sink.usageReport({ by, fromMs: 0, toMs: 1 })).rejects.toThrow(RangeError);
+    await expect(sink.usageReport({ by: 'key', fromMs: 0.5, toMs: 1 })).rejects.toThrow(RangeError);
+    await expect(sink.usageRecords({}, { limit: 1_001 })).rejects.toThrow(RangeError);
+    await expect(sink.usageRecords({}, { after: "1:1' OR 1=1" })).rejects.toThrow(RangeError);
   });
 });

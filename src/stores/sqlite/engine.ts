@@ -1,0 +1,109 @@
+/** SQLite as the stores of `sql/` use it. */
+import { type Clock, systemClock } from '../../clock.ts';
+import { isError } from '../../errors.ts';
+import type { SqlValue } from '../sql/columns.ts';
+import type { SqlDialect, SqlEngine, SqlInsert, SqlTable } from '../sql/engine.ts';
+import { isRefused } from './failure.ts';
+import { forgetful, functions } from './functions.ts';
+import { connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
+
+const tables: Readonly<Record<SqlTable, string>> = {
+  keys: 'tollgate_key',
+  claims: 'tollgate_claim',
+  catalogs: 'tollgate_catalog',
+  usage: 'tollgate_usage',
+  refusals: 'tollgate_refusal',
+  kept: 'tollgate_kept',
+  responses: 'tollgate_response',
+};
+
+/** The dialect, exported so that a test can check the query plans of the statements. */
+export const sqliteDialect: SqlDialect = {
+  table: (name) => tables[name],
+  claims: { ended: 'ended_at_ms', forget: 'forget_at_ms' },
+  now: '$now',
+  json: (value) => value,
+  utcDay: (ms) => `date(${ms} / 1000, 'unixepoch')`,
+  contains: (text, value) => `instr(${text}, ${value}) > 0`,
+  // Not ->>, which reads some names as paths.
+  member: (object, name) => `(SELECT value FROM json_each(${object}) WHERE key = ${name})`,
+  items: (array) => `json_each(${array})`,
+};
+
+/**
+ * An engine over migrated tables.
+ *
+ * @param clock of the leases
+ */
+export function sqliteEngine(client: SqliteHandle, clock: Clock = systemClock()): SqlEngine {
+  const connection = connectionTo(client);
+  const prepared = new Map<string, Prepared>();
+  const rows = (text: string, values: readonly SqlValue[]): readonly unknown[] => {
+    let statement = prepared.get(text);
+    if (statement === undefined) {
+      statement = prepare(text);
+      prepared.set(text, statement);
+    }
+    const bound = statement.values.map((value) =>
+      value === 'now' ? BigInt(clock.now()) : bindable(values[value]),
+    );
+    return connection.rows(statement.sql, ...bound);
+  };
+  return {
+    dialect: sqliteDialect,
+    background: {},
+    // The holder of the lock may be in this process.
+    closing: { maxTries: Number.POSITIVE_INFINITY, pauseMs: 100 },
+    isRefused: (error) => isError(error) && isRefused(error.cause),
+    read: async (text, values, options) => connection.reading(() => rows(text, values), options),
+    insert: async (into, given, options) => {
+      if (given.length === 0) return;
+      const sql = insertOf(into);
+      connection.transaction(
+        () => {
+          for (const row of given) {
+            connection.run(sql, ...into.columns.map(({ name }) => bindable(row[name])));
+          }
+        },
+        { ...options, isDurable: into.mayBeLost !== true },
+      );
+    },
+    change: async (text, values, options) =>
+      connection.transaction(() => rows(`${text} RETURNING 1`, values).length, options),
+    call: async (name, input, options, bytes) =>
+      connection.transaction(() => functions[name](connection, input, clock.now(), bytes), {
+        ...options,
+        isDurable: !forgetful.has(name),
+      }),
+  };
+}
+
+function insertOf({ table, columns, conflict }: SqlInsert): string {
+  const names = columns.map(({ name }) => name).join(', ');
+  const values = columns.map(() => '?').join(', ');
+  return `
+INSERT INTO ${tables[table]} AS known (${names}) VALUES (${values}) ON CONFLICT ${conflict}`;
+}
+
+/** A statement with `?` in place of `$1`, because drivers differ in their named values. */
+export interface Prepared {
+  readonly sql: string;
+  /** Which value each `?` has. */
+  readonly values: readonly (number | 'now')[];
+}
+
+/** Translates the placeholders of a statement. */
+export function prepare(text: string): Prepared {
+  const values: (number | 'now')[] = [];
+  const sql = text.replaceAll(/\$(now\b|\d+)/g, (_, name: string) => {
+    values.push(name === 'now' ? name : Number(name) - 1);
+    return '?';
+  });
+  return { sql, values };
+}
+
+/** SQLite has no booleans. */
+function bindable(value: SqlValue | undefined): SqliteValue {
+  if (typeof value !== 'boolean') return value ?? null;
+  return value ? 1n : 0n;
+}

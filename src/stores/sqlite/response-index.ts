@@ -1,0 +1,38 @@
+/** An index of responses in SQLite, for the processes of one machine. */
+import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
+import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { type SqlResponseIndex, sqlResponseIndex } from '../sql/response-index.ts';
+import { sqliteEngine } from './engine.ts';
+import type { SqliteHandle } from './handle.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
+
+/** The database, and the clock by which entries end. */
+export interface SqliteResponseIndexOptions {
+  /** Open and migrated. */
+  readonly client: SqliteHandle;
+  /** The clock by which entries end. Default: the machine's clock, which all processes share. */
+  readonly clock?: Clock;
+}
+
+/** An index whose methods always return promises. */
+export interface SqliteResponseIndex extends SqlResponseIndex {}
+
+const optionsSchema = z.strictObject(
+  {
+    client: aHandle,
+    clock: aClock.optional(),
+  } satisfies Record<keyof SqliteResponseIndexOptions, z.ZodType>,
+  'must be an object',
+);
+
+/**
+ * An index over a migrated database. Expired entries are deleted once a minute. A crash of the
+ * machine may lose the latest ones.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function sqliteResponseIndex(options: SqliteResponseIndexOptions): SqliteResponseIndex {
+  checkMakerOptions('sqliteResponseIndex', optionsSchema, options, handleRemedy);
+  return sqlResponseIndex(sqliteEngine(options.client, options.clock), options.clock);
+}

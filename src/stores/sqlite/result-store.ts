@@ -1,0 +1,44 @@
+/** A result store in SQLite, for the processes of one machine. */
+import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
+import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { resultStoreMembers } from '../sql/option-members.ts';
+import {
+  type SqlResultStore,
+  type SqlResultStoreOptions,
+  sqlResultStore,
+} from '../sql/result-store.ts';
+import { sqliteEngine } from './engine.ts';
+import type { SqliteHandle } from './handle.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
+
+/** The database, how many bytes are kept, and for how long. */
+export interface SqliteResultStoreOptions extends SqlResultStoreOptions {
+  /** Open and migrated. Better a file of its own: replies are large, and no backup needs them. */
+  readonly client: SqliteHandle;
+  /** The clock by which replies end. Default: the machine's clock, which all processes share. */
+  readonly clock?: Clock;
+}
+
+/** A result store whose methods always return promises. */
+export interface SqliteResultStore extends SqlResultStore {}
+
+const optionsSchema = z.strictObject(
+  { client: aHandle, clock: aClock.optional(), ...resultStoreMembers } satisfies Record<
+    keyof SqliteResultStoreOptions,
+    z.ZodType
+  >,
+  'must be an object',
+);
+
+/**
+ * A result store over a migrated database. The oldest replies are forgotten first: those of an
+ * owner that exceeds its share, otherwise those of all owners. A crash of the machine may lose the
+ * latest ones.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function sqliteResultStore(options: SqliteResultStoreOptions): SqliteResultStore {
+  checkMakerOptions('sqliteResultStore', optionsSchema, options, handleRemedy);
+  return sqlResultStore(sqliteEngine(options.client, options.clock), options);
+}
