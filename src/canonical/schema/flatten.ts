@@ -22,10 +22,6 @@ export interface Flat {
   readonly isComplete: boolean;
 }
 
-export interface Flattening {
-  flat(schema: JsonObject, trail: Trail): Flat;
-}
-
 /**
  * How much more output is allowed. The references of a malicious schema can make it grow without
  * bound.
@@ -48,7 +44,10 @@ const maxDepth = 100;
 const anyObject: JsonObject = { type: 'object' };
 
 /** When a budget is used up, every further schema becomes a plain object. */
-export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
+export function newFlattening(
+  root: JsonObject,
+  all: SchemaBudget,
+): (schema: JsonObject, trail: Trail) => Flat {
   const budgets = [{ schemas: maxSchemas, characters: maxCharacters }, all];
   const isNull = nullTest(root);
 
@@ -86,7 +85,7 @@ export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
     return { ...inner, isComplete: inner.isComplete && whole.isComplete };
   };
 
-  return { flat };
+  return flat;
 }
 
 /** Charges a schema to the budgets, and returns whether one of them is used up. */

@@ -187,10 +187,10 @@ export function toOpenApiSchema(
   schema: JsonObject,
   budget: SchemaBudget = newSchemaBudget(),
 ): OpenApiSchema {
-  const flattening = newFlattening(schema, budget);
+  const flatten = newFlattening(schema, budget);
   let changed = false;
   const write = (inner: JsonObject, trail: Trail): Changed<Trail> => {
-    const flat = flattening.flat(inner, trail);
+    const flat = flatten(inner, trail);
     const written = inSubset(flat.schema);
     if (!flat.isComplete || !written.isComplete) changed = true;
     return { schema: written.schema, context: flat.trail };

@@ -1,20 +1,20 @@
 /**
  * Writes embedding requests for OpenAI's upstreams, and names the members that hold the vectors.
  */
+
 import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { GatewayError } from '../../errors.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
+import { notPortable } from '../not-portable.ts';
 import { openaiEmbeddingUsage } from '../usage/embedding-usage.ts';
 
 export const openaiEmbeddings: EmbeddingClientCodec = {
   begin: ({ inputs, inputMember, dimensions, task, title }, { upstreamModel, capabilities }) => {
     const { embeddingBase64, embeddingTokens } = capabilities;
     if (!embeddingTokens && inputs.some(({ kind }) => kind === 'tokens')) {
-      throw new GatewayError(
-        'not_portable',
+      throw notPortable(
+        inputMember,
         `This model takes texts only. Send \`${inputMember}\` as text, not as token ids.`,
-        { param: inputMember },
       );
     }
     return {

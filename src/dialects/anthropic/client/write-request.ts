@@ -1,9 +1,10 @@
 /** Writes the body of `POST /v1/messages`. */
+
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
+import { notPortable } from '../../not-portable.ts';
 import { writeFormat } from './write-format.ts';
 import { writeConversation } from './write-messages.ts';
 import { writeThinking } from './write-reasoning.ts';
@@ -84,21 +85,17 @@ function refuseUnsupported({
 }: ContentRequest): void {
   if (candidates > 1) {
     throw notPortable(
-      'This model returns one candidate per request. Request fewer.',
       names.candidates,
+      'This model returns one candidate per request. Request fewer.',
     );
   }
   if (modalities?.some((modality) => modality !== 'text')) {
-    throw notPortable('This model returns text only; request text.', names.modalities);
+    throw notPortable(names.modalities, 'This model returns text only; request text.');
   }
   const vital = providerMembers.find((one) => one.provider !== 'anthropic' && one.vital);
   if (vital !== undefined) {
-    throw notPortable('This model has no equivalent of this member; leave it out.', vital.at);
+    throw notPortable(vital.at, 'This model has no equivalent of this member; leave it out.');
   }
-}
-
-function notPortable(sentence: string, param: string): GatewayError {
-  return new GatewayError('not_portable', sentence, { param });
 }
 
 /** The caller's members for Anthropic. Those that the gateway writes itself are dropped. */

@@ -1,4 +1,5 @@
 /** Writes the tools and the tool choice. */
+
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import type {
   BuiltInTool,
@@ -13,6 +14,7 @@ import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { notPortable } from '../../not-portable.ts';
 import type { Block, PartTarget } from './written.ts';
 
 export interface WrittenTools {
@@ -121,8 +123,10 @@ function writeFunction(
 
 function writeBuiltIn({ provider, value, at, typeAt = at }: BuiltInTool): Block {
   if (provider === 'anthropic' && isJsonObject(value)) return value;
-  const sentence = "This model doesn't have another provider's built-in tools; leave the tool out.";
-  throw new GatewayError('not_portable', sentence, { param: typeAt });
+  throw notPortable(
+    typeAt,
+    "This model doesn't have another provider's built-in tools; leave the tool out.",
+  );
 }
 
 function notFullyEnforced(

@@ -2,12 +2,13 @@
  * Reads `system` and `messages` into turns. Consecutive messages of the assistant are one turn, as
  * they are to Anthropic.
  */
+
 import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import type { ContentRequest, TextPart, Turn } from '../../../canonical/request.ts';
 import { type TurnEntry, withSignatures } from '../../../canonical/signature-marks.ts';
 import { pairResults } from '../../../canonical/tool-results.ts';
-import { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
+import { notPortable } from '../../not-portable.ts';
 import {
   isList,
   type ObjectAtPath,
@@ -161,8 +162,10 @@ function withoutMarks(message: SentMessage): SentMessage {
 function readSummary(block: ObjectAtPath): TextPart {
   const text = contentOf(block);
   if (text !== '') return { kind: 'text', at: block.at, text };
-  const message = 'Only Anthropic can read this summary. Send the messages before it instead.';
-  throw new GatewayError('not_portable', message, { param: block.at });
+  throw notPortable(
+    block.at,
+    'Only Anthropic can read this summary. Send the messages before it instead.',
+  );
 }
 
 function contentOf({ value, at }: ObjectAtPath): string {

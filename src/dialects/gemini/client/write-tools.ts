@@ -1,11 +1,13 @@
 /** Writes the tools and the tool choice. */
+
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
 import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { withoutTitles } from '../../../canonical/schema/titles.ts';
 import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
-import { type Members, notPortable, type WriteContext } from './write-context.ts';
+import { notPortable } from '../../not-portable.ts';
+import type { Members, WriteContext } from './write-context.ts';
 
 export interface WrittenTools {
   readonly tools: readonly Members[] | undefined;

@@ -1,9 +1,10 @@
 /** The codec for the images protocol with Google's image models. */
 
 import { jsonText } from '../../../canonical/raw-json.ts';
-import { GatewayError } from '../../../errors.ts';
+import type { GatewayError } from '../../../errors.ts';
 import type { WrittenReply } from '../../codec.ts';
 import type { ImageClientCodec, ImageRequest } from '../../image-codec.ts';
+import { notPortable } from '../../not-portable.ts';
 import { geminiImageTap } from './tap.ts';
 
 /** Uses `generateContent` with image output. */
@@ -55,10 +56,6 @@ function refuseUnsupported({ candidates, background, outputFormat }: ImageReques
       "This model's output format can't be set. Send `output_format` as png, or leave it out.",
     );
   }
-}
-
-function notPortable(param: string, message: string): GatewayError {
-  return new GatewayError('not_portable', message, { param });
 }
 
 interface ImageConfig {
@@ -120,10 +117,9 @@ function geminiSize(size: string | undefined, upstreamModel: string): GeminiSize
 }
 
 function unmappable(): GatewayError {
-  return new GatewayError(
-    'not_portable',
+  return notPortable(
+    'size',
     "This model doesn't support this `size`. Send auto, or WIDTHxHEIGHT in one of the ratios " +
       `${ratios.map((ratio) => ratio.join(':')).join(', ')}.`,
-    { param: 'size' },
   );
 }

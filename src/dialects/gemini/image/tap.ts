@@ -2,6 +2,7 @@
  * Converts a reply of Google's image models to the images protocol as it streams: the Base64 is
  * copied from one JSON string to the other without being buffered or parsed.
  */
+
 import { parseBounded } from '../../../bounded-json.ts';
 import {
   type ExtractionRule,
@@ -10,6 +11,7 @@ import {
   stringExtractor,
 } from '../../../bytes/json/stream/string-extractor.ts';
 import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
+import { type JsonValue, nonEmpty } from '../../../json.ts';
 import type { Usage } from '../../../money.ts';
 import { type ImageReplyWriter, imageReply } from '../../openai/image-reply.ts';
 import { billedReply, brokenReply, type FailureReport, type StreamTap } from '../../taps/tap.ts';
@@ -96,12 +98,16 @@ function takeBytes(state: ReplyState): Uint8Array {
 }
 
 function usageOf({ usageJson, images }: ReplyState): Usage | undefined {
-  const read = usageJson === undefined ? undefined : usageOfMetadata(parseBounded(usageJson));
+  const read = usageOfMetadata(parsed(usageJson));
   return read && { ...read, images };
 }
 
+function parsed(json: string | undefined): JsonValue | undefined {
+  return json === undefined ? undefined : parseBounded(json);
+}
+
 function errorIn(json: string | undefined): FailureReport | undefined {
-  const error = json === undefined ? undefined : parseBounded(json);
+  const error = parsed(json);
   return error === undefined ? unreadableError : geminiInBandFailure({ error });
 }
 
@@ -168,7 +174,7 @@ interface ImageReplyListener {
 function readImageReply(listener: ImageReplyListener): StringExtractor {
   const stringValue = (receive: (value: string) => void): ExtractionRule => ({
     text: (json) => {
-      const word = stringIn(json);
+      const word = nonEmpty(parsed(json));
       if (word !== undefined) receive(word);
     },
   });
@@ -219,7 +225,7 @@ function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): Extra
   };
   const mimeType: ExtractionRule = {
     text: (json) => {
-      isImage = /^image\//i.test(stringIn(json) ?? 'image/');
+      isImage = /^image\//i.test(nonEmpty(parsed(json)) ?? 'image/');
       if (begun && !isImage) listener.notAnImage();
     },
   };
@@ -230,9 +236,4 @@ function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): Extra
     },
     members: { mimeType, mime_type: mimeType, data: { string: data } },
   };
-}
-
-function stringIn(json: string | undefined): string | undefined {
-  const value = json === undefined ? undefined : parseBounded(json);
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

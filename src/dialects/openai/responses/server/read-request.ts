@@ -2,10 +2,11 @@
  * Reads a Responses request into the common form, and finds out what its reply repeats. Members
  * that the form cannot express are listed as dropped, by the caller's names.
  */
+
 import type { ContentRequest, RequestField } from '../../../../canonical/request.ts';
-import { GatewayError } from '../../../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import type { RequestedReply } from '../../../codec.ts';
+import { notPortable } from '../../../not-portable.ts';
 import {
   flagIn,
   integerIn,
@@ -267,14 +268,14 @@ function objectOf(body: JsonObject, name: string): JsonObject {
 function refuseUnsupported(body: JsonObject): void {
   refuseModeration(body);
   for (const [name, message] of refusals) {
-    if (presentMember(body, name) !== undefined) throw refusal(name, message);
+    if (presentMember(body, name) !== undefined) throw notPortable(name, message);
   }
   if (presentMember(body, 'background') === true) {
-    throw refusal('background', 'This model cannot reply in the background. Leave it out.');
+    throw notPortable('background', 'This model cannot reply in the background. Leave it out.');
   }
   const cache = objectIn(body, 'prompt_cache_options', '');
   if (cache !== undefined && presentMember(cache, 'prewarm') === true) {
-    throw refusal(
+    throw notPortable(
       'prompt_cache_options.prewarm',
       'This model cannot fill its cache without a reply. Leave it out.',
     );
@@ -286,7 +287,3 @@ const refusals: readonly (readonly [name: string, message: string])[] = [
   ['conversation', 'This model keeps no conversations. Send the whole history as `input`.'],
   ['prompt', 'This model has no stored prompts. Send the text as `instructions` and `input`.'],
 ];
-
-function refusal(param: string, message: string): GatewayError {
-  return new GatewayError('not_portable', message, { param });
-}
