@@ -64,12 +64,9 @@ function asFunction({ custom, ...tool }: FunctionTool): FunctionTool {
   };
 }
 
-interface Grammar {
-  readonly syntax: string;
-  readonly definition: string;
-}
-
-export function grammarOf(format: JsonObject | undefined): Grammar | undefined {
+export function grammarOf(
+  format: JsonObject | undefined,
+): { readonly syntax: string; readonly definition: string } | undefined {
   if (member(format, 'type') !== 'grammar') return undefined;
   const grammar = member(format, 'grammar') ?? format;
   return {

@@ -67,16 +67,14 @@ export function resultText(content: ToolResultPart['content']): string {
 
 type ResultsById = Map<string, ToolResultPart[]>;
 
-interface MatchedResults {
-  readonly byTurn: readonly ResultsById[];
-  readonly matched: ReadonlySet<Part>;
-}
-
 /**
  * Assigns each result to the latest earlier turn with a call of its id, since some providers reuse
  * ids.
  */
-function matchResults(turns: readonly Turn[]): MatchedResults {
+function matchResults(turns: readonly Turn[]): {
+  readonly byTurn: readonly ResultsById[];
+  readonly matched: ReadonlySet<Part>;
+} {
   const owners = new Map<string, ResultsById>();
   const matched = new Set<Part>();
   const byTurn = turns.map((turn) => {

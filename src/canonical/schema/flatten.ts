@@ -117,14 +117,7 @@ function merged(parts: readonly Flat[]): Flat {
  * neither constrains.
  */
 const mergeable: ReadonlySet<string> = new Set([
-  'properties',
-  'required',
-  'type',
-  'title',
-  'description',
-  'nullable',
-  '$defs',
-  'definitions',
+  ...['properties', 'required', 'type', 'title', 'description', 'nullable', '$defs', 'definitions'],
 ]);
 
 function hasConflict(parts: readonly Flat[]): boolean {
@@ -134,13 +127,11 @@ function hasConflict(parts: readonly Flat[]): boolean {
   return new Set(names).size < names.length;
 }
 
-interface Split {
-  readonly schema: JsonObject;
-  readonly alternatives: readonly JsonObject[];
-}
-
 /** Replaces a `null` alternative by `nullable` and returns the other alternatives separately. */
-function withoutNull(schema: JsonObject, isNull: NullTest): Split {
+function withoutNull(
+  schema: JsonObject,
+  isNull: NullTest,
+): { readonly schema: JsonObject; readonly alternatives: readonly JsonObject[] } {
   const all = alternativesOf(schema);
   const { anyOf: _any, oneOf: _one, ...base } = schema;
   const alternatives = all.filter((one) => !isNull(one));
@@ -249,15 +240,7 @@ const parentKeywords: ReadonlySet<string> = new Set([
 ]);
 
 const valueKeywords: readonly string[] = [
-  '$ref',
-  'enum',
-  'const',
-  'properties',
-  'items',
-  'prefixItems',
-  'allOf',
-  'anyOf',
-  'oneOf',
+  ...['$ref', 'enum', 'const', 'properties', 'items', 'prefixItems', 'allOf', 'anyOf', 'oneOf'],
 ];
 
 function describesValue(schema: JsonObject, typeOfWhole: string | undefined): boolean {

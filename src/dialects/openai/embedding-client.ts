@@ -2,7 +2,6 @@
  * Writes embedding requests for OpenAI's upstreams, and names the members that hold the vectors.
  */
 
-import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
 import { notPortable } from '../not-portable.ts';
@@ -23,7 +22,7 @@ export const openaiEmbeddings: EmbeddingClientCodec = {
       body: (from, end) =>
         jsonText({
           model: upstreamModel,
-          input: inputs.slice(from, end).map(written),
+          input: inputs.slice(from, end).map((one) => (one.kind === 'text' ? one.text : one.ids)),
           // Base64 takes a quarter of the bytes of decimal text and keeps the floats exact.
           encoding_format: embeddingBase64 ? 'base64' : 'float',
           dimensions,
@@ -32,10 +31,6 @@ export const openaiEmbeddings: EmbeddingClientCodec = {
     };
   },
 };
-
-function written(input: EmbeddingInput): string | readonly number[] {
-  return input.kind === 'text' ? input.text : input.ids;
-}
 
 const openaiEmbeddingReply: EmbeddingReplyFormat = {
   list: 'data',

@@ -7,8 +7,6 @@ export interface StatedFinish {
   readonly explanation: string | undefined;
 }
 
-export type Finish = Extract<ContentEvent, { readonly type: 'finish' }>;
-
 /** Reads a whole reply, or the `delta` of a `message_delta`. */
 export function readFinish(holder: JsonValue | undefined): StatedFinish {
   return {
@@ -18,7 +16,10 @@ export function readFinish(holder: JsonValue | undefined): StatedFinish {
 }
 
 /** With tool calls the reason is `tool_calls`, since the caller has to act on them. */
-export function finishEvent({ reason, explanation }: StatedFinish, calls: number): Finish {
+export function finishEvent(
+  { reason, explanation }: StatedFinish,
+  calls: number,
+): Extract<ContentEvent, { readonly type: 'finish' }> {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
   const finishReason = named === 'stop' || named === 'tool_calls' ? stopOrToolCalls(calls) : named;
   return {

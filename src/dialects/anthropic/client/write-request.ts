@@ -36,6 +36,7 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const thinking = writeThinking(request, limits);
   const settings = writeSettings(request, { capabilities, isThinking: thinking.isOn });
   const providerMembers = anthropicMembers(request);
+  const hasOutput = (thinking.effort ?? format.output) !== undefined;
   const members = {
     model: target.upstreamModel,
     max_tokens: maxTokens,
@@ -45,20 +46,22 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
     tools: tools.tools.length === 0 ? undefined : tools.tools,
     tool_choice: tools.choice,
     thinking: thinking.thinking,
-    output_config: outputConfig(thinking.effort, format.output),
+    output_config: hasOutput ? { effort: thinking.effort, format: format.output } : undefined,
     ...settings.members,
   };
   return {
     members: { ...providerMembers.members, ...defined(members) },
-    dropped: distinct([
-      ...request.dropped,
-      ...dropped,
-      ...tools.dropped,
-      ...(format.isBestEffort ? [request.names.format] : []),
-      ...(thinking.isChanged ? [request.names.reasoning] : []),
-      ...settings.changed.map((field) => request.names[field]),
-      ...providerMembers.dropped,
-    ]),
+    dropped: [
+      ...new Set([
+        ...request.dropped,
+        ...dropped,
+        ...tools.dropped,
+        ...(format.isBestEffort ? [request.names.format] : []),
+        ...(thinking.isChanged ? [request.names.reasoning] : []),
+        ...settings.changed.map((field) => request.names[field]),
+        ...providerMembers.dropped,
+      ]),
+    ],
     names,
     replyTool: typeof format.tool?.name === 'string' ? format.tool.name : undefined,
   };
@@ -71,10 +74,6 @@ function systemWith(
   const hint = hintText === undefined ? undefined : textBlock(hintText);
   if (hint !== undefined) return [...system, hint];
   return system.length === 0 ? undefined : system;
-}
-
-function outputConfig(effort: string | undefined, format: Block | undefined): Block | undefined {
-  return (effort ?? format) ? { effort, format } : undefined;
 }
 
 function refuseUnsupported({
@@ -114,29 +113,13 @@ function anthropicMembers({ providerMembers }: ContentRequest): {
 }
 
 const writtenByGateway: ReadonlySet<string> = new Set([
-  'model',
-  'max_tokens',
-  'stream',
-  'system',
-  'messages',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'metadata',
-  'service_tier',
+  ...['model', 'max_tokens', 'stream', 'system', 'messages', 'tools', 'tool_choice', 'thinking'],
+  ...['output_config', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata'],
+  ...['service_tier'],
 ]);
 
 function defined(members: Block): Block {
   return Object.fromEntries(
     Object.entries(members).filter((entry): entry is [string, JsonNode] => entry[1] !== undefined),
   );
-}
-
-function distinct(names: readonly string[]): readonly string[] {
-  return [...new Set(names)];
 }

@@ -45,7 +45,9 @@ export function writeTools(
   const kept = request.tools.filter((tool) => isOffered(tool, target.capabilities));
   const offered = allowedTools(kept, request);
   const budget = newShapeBudget();
-  const tools = offered.map((tool) => writeTool(tool, target, budget));
+  const tools = offered.map((tool) =>
+    tool.kind === 'function' ? writeFunction(tool, target, budget) : writeBuiltIn(tool),
+  );
   const isLeftOut = (tool: Tool): boolean => !isOffered(tool, target.capabilities);
   const dropped = [
     ...request.tools.filter(isLeftOut).map(({ at }) => at),
@@ -99,10 +101,6 @@ function isForeign(tool: Tool): boolean {
 
 function badChoice(problem: string, param: string): GatewayError {
   return new GatewayError('invalid_request', `The tool choice ${problem}`, { param });
-}
-
-function writeTool(tool: Tool, target: PartTarget, budget: ShapeBudget): Block {
-  return tool.kind === 'function' ? writeFunction(tool, target, budget) : writeBuiltIn(tool);
 }
 
 function writeFunction(

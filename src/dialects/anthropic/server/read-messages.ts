@@ -40,10 +40,13 @@ export function readConversation(body: JsonObject, context: BlockContext): Conve
   checkMessageCount(sent.length, 'messages');
   const { summary, messages } = sinceCompaction(sent.map(readMessage));
   const read = readTurns(messages, context);
-  const turns = summary === undefined ? read : [userTurn(summary), ...read];
+  const turns =
+    summary === undefined ? read : [{ role: 'user', parts: [summary] } as const, ...read];
   const first = turns.findIndex(({ role }) => role !== 'system');
   if (first === -1) refuse('messages', 'must contain a user message.');
-  const instructions = turns.slice(0, first).flatMap(({ parts }) => parts.filter(isText));
+  const instructions = turns
+    .slice(0, first)
+    .flatMap(({ parts }) => parts.filter((part) => part.kind === 'text'));
   const paired = pairResults(turns.slice(first));
   for (const at of paired.dropped) drop(at);
   // The scan of the body has already counted the arguments of calls, because Anthropic's are JSON
@@ -88,14 +91,6 @@ function readTurns(messages: readonly SentMessage[], context: BlockContext): rea
   }
   closeAssistant();
   return turns;
-}
-
-function userTurn(part: TextPart): Turn {
-  return { role: 'user', parts: [part] };
-}
-
-function isText(part: Turn['parts'][number]): part is TextPart {
-  return part.kind === 'text';
 }
 
 /** Claude Code's version differs in every call, which defeats caches; one vendor refuses it. */
@@ -151,7 +146,7 @@ function isCompaction({ value }: ObjectAtPath): boolean {
 
 function isEffective(block: ObjectAtPath): boolean {
   if (!isCompaction(block)) return false;
-  return contentOf(block) !== '' || encryptedOf(block) !== '';
+  return contentOf(block) !== '' || Boolean(textIn(block.value, 'encrypted_content', block.at));
 }
 
 function withoutMarks(message: SentMessage): SentMessage {
@@ -170,8 +165,4 @@ function readSummary(block: ObjectAtPath): TextPart {
 
 function contentOf({ value, at }: ObjectAtPath): string {
   return textIn(value, 'content', at) ?? '';
-}
-
-function encryptedOf({ value, at }: ObjectAtPath): string {
-  return textIn(value, 'encrypted_content', at) ?? '';
 }

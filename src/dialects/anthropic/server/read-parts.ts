@@ -105,18 +105,10 @@ function readContentBlock(located: ObjectAtPath, type: string, drop: Drop): Cont
 
 /** Blocks whose effect is in the texts around them: tools that Anthropic ran, and their results. */
 const leftOut: ReadonlySet<string> = new Set([
-  'server_tool_use',
-  'web_search_tool_result',
-  'web_fetch_tool_result',
-  'code_execution_tool_result',
-  'bash_code_execution_tool_result',
-  'text_editor_code_execution_tool_result',
-  'tool_search_tool_result',
-  'advisor_tool_result',
-  'mcp_tool_use',
-  'mcp_tool_result',
-  'mcp_tool_listing',
-  'fallback',
+  ...['server_tool_use', 'web_search_tool_result', 'web_fetch_tool_result'],
+  ...['code_execution_tool_result', 'bash_code_execution_tool_result'],
+  ...['text_editor_code_execution_tool_result', 'tool_search_tool_result', 'advisor_tool_result'],
+  ...['mcp_tool_use', 'mcp_tool_result', 'mcp_tool_listing', 'fallback'],
 ]);
 
 /** An unknown block is content, so that it can't be left out. */

@@ -3,7 +3,7 @@
  * dropped, by the caller's names.
  */
 import { hashOf } from '../../../canonical/call-ids.ts';
-import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+import { type ContentRequest, chatNames, type RequestField } from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
@@ -77,12 +77,12 @@ const alwaysUnasked = [
   'tool_choice.disable_parallel_tool_use',
 ] as const;
 
-type Settings = Pick<
+function readSettings(
+  body: JsonObject,
+): Pick<
   ContentRequest,
   'maxOutputTokens' | 'temperature' | 'topP' | 'topK' | 'stop' | 'serviceTier'
->;
-
-function readSettings(body: JsonObject): Settings {
+> {
   return {
     maxOutputTokens: readMaxTokens(body),
     temperature: unlessUnset(numberIn(body, 'temperature', '')),
@@ -150,25 +150,13 @@ const unsetSettings = {
 } as const;
 
 const fixedNames: Readonly<Record<RequestField, string>> = {
-  toolChoice: 'tool_choice',
+  ...chatNames,
   parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
   format: 'output_config.format',
   maxOutputTokens: 'max_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  seed: 'seed',
   stop: 'stop_sequences',
-  candidates: 'n',
-  logprobs: 'logprobs',
   reasoning: 'thinking',
-  modalities: 'modalities',
   endUserId: 'metadata.user_id',
-  serviceTier: 'service_tier',
-  verbosity: 'verbosity',
-  tools: 'tools',
   system: 'system',
 };
 

@@ -23,14 +23,10 @@ interface CallHead {
   readonly providerData: ProviderData | undefined;
 }
 
-interface PendingCall extends CallHead {
-  readonly partial: PartialArguments;
-}
-
 export class CallReader {
   readonly #context: CandidateContext;
   #count = 0;
-  #pending: PendingCall | undefined;
+  #pending: (CallHead & { readonly partial: PartialArguments }) | undefined;
   #hasTruncated = false;
 
   constructor(context: CandidateContext) {

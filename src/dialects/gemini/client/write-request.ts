@@ -32,16 +32,14 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
   };
 }
 
-interface PlacedMembers {
-  readonly root: JsonObject;
-  readonly generationConfig: JsonObject;
-}
-
 /** Members next to `generationConfig` rather than inside it. */
 const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
 
 /** @throws GatewayError `not_portable` for a vital member that only another provider knows */
-function placeProviderMembers({ request, drop }: WriteContext): PlacedMembers {
+function placeProviderMembers({ request, drop }: WriteContext): {
+  readonly root: JsonObject;
+  readonly generationConfig: JsonObject;
+} {
   let root: JsonObject = {};
   let generationConfig: JsonObject = {};
   for (const { provider, name, value, at, vital } of request.providerMembers) {

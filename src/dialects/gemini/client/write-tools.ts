@@ -9,13 +9,11 @@ import { member } from '../../../json.ts';
 import { notPortable } from '../../not-portable.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
-export interface WrittenTools {
+/** @throws GatewayError `not_portable` for foreign tools, or a combination the model refuses */
+export function writeTools(context: WriteContext): {
   readonly tools: readonly Members[] | undefined;
   readonly toolConfig: Members | undefined;
-}
-
-/** @throws GatewayError `not_portable` for foreign tools, or a combination the model refuses */
-export function writeTools(context: WriteContext): WrittenTools {
+} {
   const { request, capabilities, drop } = context;
   const functions = request.tools.filter((tool): tool is FunctionTool => tool.kind === 'function');
   const builtIn = builtInTools(context);
@@ -81,13 +79,11 @@ function parametersOf(
   return isEmpty ? {} : { parameters: schema };
 }
 
-interface ToolSelection {
-  readonly functions: readonly FunctionTool[];
-  readonly toolConfig: Members | undefined;
-}
-
 /** Google refuses allowed names with AUTO; without VALIDATED, other functions are left out. */
-function selectTools(context: WriteContext, functions: readonly FunctionTool[]): ToolSelection {
+function selectTools(
+  context: WriteContext,
+  functions: readonly FunctionTool[],
+): { readonly functions: readonly FunctionTool[]; readonly toolConfig: Members | undefined } {
   const { request, capabilities, names, drop } = context;
   const choice = request.toolChoice;
   if (functions.length === 0) {

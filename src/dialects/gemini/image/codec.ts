@@ -58,14 +58,9 @@ function refuseUnsupported({ candidates, background, outputFormat }: ImageReques
   }
 }
 
-interface ImageConfig {
-  readonly aspectRatio: string;
-  readonly imageSize?: string;
-}
-
 interface GeminiSize {
   /** Undefined if the model is to choose. */
-  readonly config: ImageConfig | undefined;
+  readonly config: { readonly aspectRatio: string; readonly imageSize?: string } | undefined;
   readonly isExact: boolean;
 }
 

@@ -77,7 +77,7 @@ function recorder(state: ReplyState, reply: ImageReplyWriter): ImageReplyListene
       state.fault ??= noImage;
     },
     finishReason: (reason) => {
-      state.wasWithheld ||= isWithheld(reason);
+      state.wasWithheld ||= withheldReasons.has(reason);
     },
     blockReason: () => {
       state.isBlocked = true;
@@ -112,15 +112,8 @@ function errorIn(json: string | undefined): FailureReport | undefined {
 }
 
 const withheldReasons: ReadonlySet<string> = new Set([
-  'SAFETY',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'SPII',
-  'RECITATION',
-  'MODEL_ARMOR',
-  'IMAGE_SAFETY',
-  'IMAGE_PROHIBITED_CONTENT',
-  'IMAGE_RECITATION',
+  ...['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION', 'MODEL_ARMOR'],
+  ...['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'],
 ]);
 
 /** The upstream replied, and billed, but sent no image, or something that isn't one. */
@@ -138,10 +131,6 @@ const refused: FailureReport = {
   retryAfterMs: undefined,
   fault: 'request',
 };
-
-function isWithheld(finishReason: string): boolean {
-  return withheldReasons.has(finishReason);
-}
 
 function failureWithoutImage(reply: {
   readonly isBlocked: boolean;

@@ -1,12 +1,10 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events. */
 
 import { type ContentEvent, serviceTiers } from '../../../canonical/reply.ts';
-import type { FailureReason } from '../../../failure-reasons.ts';
 import { items, type JsonValue, member, nonEmpty } from '../../../json.ts';
 import type { ContentStreamReader, StreamReading } from '../../codec.ts';
 import { openaiUsageReader, usageMerger } from '../../usage/stream-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
-import type { Finish } from './finish.ts';
 import { ChoiceReader, type ReadContext } from './read-choice.ts';
 
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
@@ -91,8 +89,10 @@ function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): reado
     return [...content, { type: 'unusable', reason: 'upstream_unusable_output' }];
   }
   if (ends.every(({ finish }) => 'unusable' in finish)) {
-    const reason = ends.map(({ finish }) => unusableReason(finish))[0];
-    return [{ type: 'unusable', reason: reason ?? 'upstream_empty_response' }];
+    const [reason = 'upstream_empty_response'] = ends.flatMap(({ finish }) =>
+      'unusable' in finish ? [finish.unusable] : [],
+    );
+    return [{ type: 'unusable', reason }];
   }
   return ends.flatMap(({ choice, events, finish, stopSequence }): ContentEvent[] => [
     ...events,
@@ -100,8 +100,4 @@ function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): reado
       ? { type: 'finish', choice, reason: 'other' }
       : { type: 'finish', choice, ...finish, stopSequence },
   ]);
-}
-
-function unusableReason(finish: Finish): FailureReason | undefined {
-  return 'unusable' in finish ? finish.unusable : undefined;
 }

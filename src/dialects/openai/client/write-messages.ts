@@ -5,7 +5,6 @@ import { cacheMarksIn, everyPart, unsentProviderData } from '../../../canonical/
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type {
   ContentRequest,
-  MediaPart,
   Part,
   TextPart,
   ToolCallPart,
@@ -204,17 +203,13 @@ function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readon
     if (part.kind === 'tool_result') throw refusal(part.at, 'function results');
     if (part.kind !== 'media') return [];
     if (!flags.mediaOutput && part.isGenerated === true) return [];
-    if (!flags.mediaOutput || !isImage(part)) throw refusal(part.at, 'media');
+    if (!flags.mediaOutput || !part.mimeType?.startsWith('image/')) throw refusal(part.at, 'media');
     return [mediaNode(part, flags)];
   });
 }
 
 function mediaPaths(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(({ kind, at }) => (kind === 'media' ? [at] : []));
-}
-
-function isImage({ mimeType }: MediaPart): boolean {
-  return mimeType?.startsWith('image/') ?? false;
 }
 
 function refusal(at: string, what: string): GatewayError {

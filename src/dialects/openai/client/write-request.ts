@@ -19,14 +19,11 @@ import { reasoningPiece } from './write-reasoning.ts';
 import { samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
-export interface WrittenRequest {
-  readonly body: string;
-  readonly dropped: readonly string[];
-  readonly names: FunctionNames;
-}
-
 /** @throws GatewayError `not_portable` for an unsupported member that cannot be dropped */
-export function writeRequest(sent: ContentRequest, target: UpstreamTarget): WrittenRequest {
+export function writeRequest(
+  sent: ContentRequest,
+  target: UpstreamTarget,
+): { readonly body: string; readonly dropped: readonly string[]; readonly names: FunctionNames } {
   const flags = target.capabilities;
   const request = withTextDocuments(flags.customTools ? sent : withoutCustomTools(sent));
   const names = functionNames(namesIn(request), nameRule);

@@ -96,14 +96,12 @@ function isStrict(
   return strict === true && flags.strictTools && isStrictSchema(parameters);
 }
 
-interface Declared {
-  readonly tool: FunctionTool;
-  readonly parameters: JsonObject;
-  readonly strict: boolean;
-}
-
 function functionNode(
-  { tool, parameters, strict }: Declared,
+  {
+    tool,
+    parameters,
+    strict,
+  }: { readonly tool: FunctionTool; readonly parameters: JsonObject; readonly strict: boolean },
   { flags, names }: ToolContext,
 ): JsonNode {
   return {
