@@ -70,6 +70,16 @@ export function member(value: unknown, name: string): JsonValue | undefined {
   return Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
 }
 
+/** The string; undefined if it is empty, and for other values. */
+export function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The string; an empty one for other values. */
+export function stringOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** The value as an array, or an empty one. */
 export function items(value: unknown): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];

@@ -34,10 +34,8 @@ export function withoutPlaceholders(text: string): string {
   return text.replace(/^(?:\s*\{\s*\})+(?=\s*\{)/, '');
 }
 
-export interface FirstObject {
-  /** Returns the beginning of the piece that belongs to the first object of the arguments. */
-  take(piece: string): string;
-}
+/** Returns the beginning of a piece that belongs to the first object of the arguments. */
+export type FirstObject = (piece: string) => string;
 
 /**
  * Finds the end of the object with which arguments begin. It counts brackets outside of strings and
@@ -60,14 +58,12 @@ export function firstObject(): FirstObject {
       hasEnded = depth === 0;
     }
   };
-  return {
-    take: (piece) => {
-      let at = 0;
-      while (at < piece.length && !hasEnded) {
-        pass(piece.charAt(at));
-        at += 1;
-      }
-      return piece.slice(0, at);
-    },
+  return (piece) => {
+    let at = 0;
+    while (at < piece.length && !hasEnded) {
+      pass(piece.charAt(at));
+      at += 1;
+    }
+    return piece.slice(0, at);
   };
 }

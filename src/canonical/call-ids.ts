@@ -34,6 +34,7 @@ export function derivedCallId(turn: number, part: number): string {
   return `call_t${turn}p${part}`;
 }
 
-function hashOf(text: string): string {
+/** The SHA-256 in hexadecimal. */
+export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -64,12 +64,9 @@ export function checkNestedJson(turns: readonly Turn[]): void {
   }
 }
 
-interface NestedText {
-  readonly at: string;
-  readonly json: string;
-}
-
-function* nestedTexts(turns: readonly Turn[]): Generator<NestedText> {
+function* nestedTexts(
+  turns: readonly Turn[],
+): Generator<{ readonly at: string; readonly json: string }> {
   for (const { parts } of turns) {
     for (const part of parts) {
       if (part.kind === 'tool_call') yield { at: part.at, json: part.arguments };

@@ -3,7 +3,7 @@
  * common form, each is a function whose only argument is that text.
  */
 import { parseBounded } from '../bounded-json.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member } from '../json.ts';
+import { isJsonObject, type JsonObject, member, stringOrEmpty } from '../json.ts';
 import { jsonText } from './raw-json.ts';
 import type { ContentRequest, FunctionTool } from './request.ts';
 
@@ -64,20 +64,13 @@ function asFunction({ custom, ...tool }: FunctionTool): FunctionTool {
   };
 }
 
-interface Grammar {
-  readonly syntax: string;
-  readonly definition: string;
-}
-
-export function grammarOf(format: JsonObject | undefined): Grammar | undefined {
+export function grammarOf(
+  format: JsonObject | undefined,
+): { readonly syntax: string; readonly definition: string } | undefined {
   if (member(format, 'type') !== 'grammar') return undefined;
   const grammar = member(format, 'grammar') ?? format;
   return {
-    syntax: textOr(member(grammar, 'syntax')),
-    definition: textOr(member(grammar, 'definition')),
+    syntax: stringOrEmpty(member(grammar, 'syntax')),
+    definition: stringOrEmpty(member(grammar, 'definition')),
   };
-}
-
-function textOr(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }

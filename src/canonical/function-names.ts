@@ -1,6 +1,6 @@
 /** Renames functions whose names an upstream would reject, and restores the names in its reply. */
-import { createHash } from 'node:crypto';
 
+import { hashOf } from './call-ids.ts';
 export interface NameRule {
   readonly pattern: RegExp;
   readonly maxLength: number;
@@ -60,7 +60,7 @@ const hashLength = 6;
 /** Uses only characters that every provider accepts, and only letters or `_` as the first one. */
 function renamedTo(name: string, { maxLength }: NameRule, attempt: number): string {
   const salted = attempt === 0 ? name : `${name}#${attempt}`;
-  const hash = createHash('sha256').update(salted).digest('hex').slice(0, hashLength);
+  const hash = hashOf(salted).slice(0, hashLength);
   const plain = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^[^a-zA-Z_]/, '_');
   return `${plain.slice(0, maxLength - hashLength - 1)}_${hash}`;
 }

@@ -62,27 +62,31 @@ export function asksForTier({ serviceTier }: Pick<ContentRequest, 'serviceTier'>
 
 const usualTiers: ReadonlySet<string> = new Set(['auto', 'default', 'standard', 'standard_only']);
 
-export type RequestField =
-  | 'toolChoice'
-  | 'parallelToolCalls'
-  | 'format'
-  | 'maxOutputTokens'
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'presencePenalty'
-  | 'frequencyPenalty'
-  | 'seed'
-  | 'stop'
-  | 'candidates'
-  | 'logprobs'
-  | 'reasoning'
-  | 'modalities'
-  | 'endUserId'
-  | 'serviceTier'
-  | 'verbosity'
-  | 'tools'
-  | 'system';
+/** The fields that errors and headers name, by their names in OpenAI's chat API. */
+export const chatNames = {
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  format: 'response_format',
+  maxOutputTokens: 'max_completion_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  seed: 'seed',
+  stop: 'stop',
+  candidates: 'n',
+  logprobs: 'logprobs',
+  reasoning: 'reasoning_effort',
+  modalities: 'modalities',
+  endUserId: 'user',
+  serviceTier: 'service_tier',
+  verbosity: 'verbosity',
+  tools: 'tools',
+  system: 'messages',
+} as const;
+
+export type RequestField = keyof typeof chatNames;
 
 export interface ProviderMember {
   /** The dialect of that provider: `gemini` for `safetySettings`. */

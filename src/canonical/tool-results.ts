@@ -42,15 +42,19 @@ export function pairResults(turns: readonly Turn[]): PairedTurns {
   return { turns: paired, dropped: results.filter((one) => !used.has(one)).map(({ at }) => at) };
 }
 
-/** Merges consecutive turns of the same role, except system turns. */
-export function joinedTurns(turns: readonly Turn[]): readonly Turn[] {
+/** The runs of consecutive turns of the same role. System turns stay alone. */
+export function runsOf(turns: readonly Turn[]): readonly (readonly Turn[])[] {
   const runs: Turn[][] = [];
   for (const turn of turns) {
     const last = runs.at(-1);
     if (turn.role !== 'system' && last?.[0]?.role === turn.role) last.push(turn);
     else runs.push([turn]);
   }
-  return runs.flatMap(([first, ...others]) => {
+  return runs;
+}
+
+export function joinedTurns(turns: readonly Turn[]): readonly Turn[] {
+  return runsOf(turns).flatMap(([first, ...others]) => {
     if (first === undefined) return [];
     if (others.length === 0) return [first];
     return [{ role: first.role, parts: [first, ...others].flatMap(({ parts }) => parts) }];
@@ -63,16 +67,14 @@ export function resultText(content: ToolResultPart['content']): string {
 
 type ResultsById = Map<string, ToolResultPart[]>;
 
-interface MatchedResults {
-  readonly byTurn: readonly ResultsById[];
-  readonly matched: ReadonlySet<Part>;
-}
-
 /**
  * Assigns each result to the latest earlier turn with a call of its id, since some providers reuse
  * ids.
  */
-function matchResults(turns: readonly Turn[]): MatchedResults {
+function matchResults(turns: readonly Turn[]): {
+  readonly byTurn: readonly ResultsById[];
+  readonly matched: ReadonlySet<Part>;
+} {
   const owners = new Map<string, ResultsById>();
   const matched = new Set<Part>();
   const byTurn = turns.map((turn) => {

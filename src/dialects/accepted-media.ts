@@ -2,10 +2,11 @@
  * Refuses media that a provider does not accept before anything is sent: its own refusal comes late
  * and rarely says which part it means.
  */
+
 import { isKnownMimeType, mediaKindOf } from '../canonical/media.ts';
 import type { MediaPart } from '../canonical/request.ts';
-import { GatewayError } from '../errors.ts';
 import type { ResolvedCapabilities } from './capabilities.ts';
+import { notPortable } from './not-portable.ts';
 
 type MediaKind = ReturnType<typeof mediaKindOf>;
 
@@ -26,7 +27,7 @@ export function checkMediaKind(
   { mediaInput }: ResolvedCapabilities,
 ): void {
   if (mediaInput.includes(kind)) return;
-  throw refusal(part, `This model does not accept ${kind} input. Leave the part out.`);
+  throw notPortable(part.at, `This model does not accept ${kind} input. Leave the part out.`);
 }
 
 /** @throws GatewayError `not_portable` that says what to send, if this is none of the types */
@@ -36,9 +37,5 @@ export function checkMediaType(part: MediaPart, mimeType: string, accepted: Acce
   const row = accepted[kind];
   if (row === undefined || row.types.test(type)) return;
   const named = isKnownMimeType(type) ? type : `this type of ${kind}`;
-  throw refusal(part, `This model does not accept ${named}. Send ${row.names}.`);
-}
-
-function refusal({ at }: MediaPart, sentence: string): GatewayError {
-  return new GatewayError('not_portable', sentence, { param: at });
+  throw notPortable(part.at, `This model does not accept ${named}. Send ${row.names}.`);
 }

@@ -15,11 +15,6 @@ export interface Refusal {
   readonly codes: readonly (string | undefined)[];
 }
 
-export interface Meaning {
-  readonly fault: Fault | undefined;
-  readonly clientCode: string | undefined;
-}
-
 /** Longer messages are cut before the patterns run. */
 const maxMatchedChars = 2_048;
 
@@ -119,7 +114,10 @@ const accountPattern = /\b(?:account|organi[sz]ation|workspace|API key|billing)\
 const requestStatuses: ReadonlySet<number> = new Set([400, 403, 404, 413, 422]);
 
 /** `isFlagged`: the dialect knows that a content filter rejected the request. */
-export function meaningOf({ status, message, codes }: Refusal, isFlagged = false): Meaning {
+export function meaningOf(
+  { status, message, codes }: Refusal,
+  isFlagged = false,
+): { readonly fault: Fault | undefined; readonly clientCode: string | undefined } {
   const clientCode = knownCode(codes);
   if (status !== undefined && !requestStatuses.has(status)) {
     return { fault: undefined, clientCode };

@@ -2,8 +2,10 @@
  * Reads members of a caller's body. null counts as absent, and a wrong type is refused with the
  * member's path.
  */
+
 import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../json.ts';
+import { notPortable } from './not-portable.ts';
 
 export function refuse(param: string, sentence: string): never {
   throw new GatewayError('invalid_request', `\`${param}\` ${sentence}`, { param });
@@ -93,6 +95,8 @@ export function pathTo(name: string, at: string): string {
 /** @throws GatewayError `not_portable` for a check of content, which only OpenAI makes */
 export function refuseModeration(body: JsonObject): void {
   if (presentMember(body, 'moderation') === undefined) return;
-  const message = 'This model has no moderation. Leave it out, and check the content yourself.';
-  throw new GatewayError('not_portable', message, { param: 'moderation' });
+  throw notPortable(
+    'moderation',
+    'This model has no moderation. Leave it out, and check the content yourself.',
+  );
 }

@@ -14,6 +14,11 @@ export interface Shape {
 
 export type ReadMembers = typeof read | Shape | ((holder: JsonObject) => typeof read | Shape);
 
+/** Members whose whole values are read. */
+export function reads(...names: readonly string[]): Shape {
+  return Object.fromEntries(names.map((name) => [name, read]));
+}
+
 export interface UnreadScope {
   readonly shape: Shape;
   /** The path of the object with a trailing dot; empty for the document. */
@@ -24,7 +29,7 @@ export interface UnreadScope {
 export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadScope): void {
   for (const [name, value] of Object.entries(holder)) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (known === read || isNullOrEmpty(value)) continue;
+    if (known === read || value === null || (isList(value) && value.length === 0)) continue;
     if (known === undefined && at === '' && isNeutral(name, value)) continue;
     const path = `${at}${headerSafe(name)}`;
     if (known === undefined) {
@@ -44,10 +49,6 @@ export function unreadOfReply(reply: JsonValue, shape: Shape): readonly string[]
   const unread = new Set<string>();
   if (isJsonObject(reply)) collectUnread(reply, { shape, at: 'reply.', unread });
   return [...unread];
-}
-
-function isNullOrEmpty(value: JsonValue): boolean {
-  return value === null || (isList(value) && value.length === 0);
 }
 
 /**

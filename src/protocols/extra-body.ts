@@ -63,12 +63,12 @@ function isExtraBody(name: string): boolean {
   return name === 'extra_body' || name === 'extraBody';
 }
 
-interface Merged {
-  readonly path: string;
-  readonly level: number;
-}
-
-function checkMember(tape: Tape, value: Value, read: ReadMembers, { path, level }: Merged): void {
+function checkMember(
+  tape: Tape,
+  value: Value,
+  read: ReadMembers,
+  { path, level }: { readonly path: string; readonly level: number },
+): void {
   const name = tape.name(value);
   const at = `${path}${name}`;
   if (tape.isNull(value)) return;

@@ -38,11 +38,6 @@ export interface BodyDefaults {
   readonly defaultImageModel?: string | undefined;
 }
 
-export interface BodySettings {
-  readonly maxBodyBytes: number;
-  readonly maxImageBodyBytes: number;
-}
-
 /** The clients of one provider: where they send the key, and their formats. */
 export interface Caller {
   readonly name: string;
@@ -105,7 +100,10 @@ export interface Protocol extends ApiCalls {
   readonly relayCapability: 'responses' | undefined;
   /** Where callers read and delete replies that a provider has stored; absent if they can't. */
   readonly storedReplies?: StoredReplies;
-  maxBodyBytes(settings: BodySettings): number;
+  maxBodyBytes(settings: {
+    readonly maxBodyBytes: number;
+    readonly maxImageBodyBytes: number;
+  }): number;
   /**
    * The operation under which its calls are in an idempotency store; undefined if `Idempotency-Key`
    * is ignored.

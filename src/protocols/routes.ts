@@ -45,7 +45,11 @@ export interface Routes {
    * The misplaced path that goes to the host because it is below no prefix of the gateway's. If it
    * has no version, only that of a POST: many hosts have a page `/models` or `/messages`.
    */
-  passedOn(path: string, settings: PathSettings, method?: string): PassedPath | undefined;
+  passedOn(
+    path: string,
+    settings: PathSettings,
+    method?: string,
+  ): (Pick<MisplacedPath, 'requested' | 'intended'> & { readonly remedy: string }) | undefined;
   /**
    * The route of a request. A path that the gateway does not serve is refused, even if it is the
    * host's, because on bare `node:http` there is no other handler.
@@ -53,10 +57,6 @@ export interface Routes {
   find(request: RoutedRequest, settings: RouteSettings): Route;
   /** For error messages: `POST /v1/images/generations`; empty if the gateway serves none. */
   requestsFor(names: readonly string[]): string;
-}
-
-export interface PassedPath extends Pick<MisplacedPath, 'requested' | 'intended'> {
-  readonly remedy: string;
 }
 
 export type RouteSettings = KeySettings & PathSettings;
@@ -91,7 +91,12 @@ export function routesOf(protocols: ProtocolTable): Routes {
       const known = request.method === 'POST' ? table.calls.get(request.path) : undefined;
       return known ?? misplaced(request, settings, table) ?? routeTo(request, settings, table);
     },
-    requestsFor: (names) => callRequests(rows.filter(({ name }) => names.includes(name))),
+    requestsFor: (names) =>
+      rows
+        .filter(({ name }) => names.includes(name))
+        .map(callRequest)
+        .filter((request) => request !== '')
+        .join(' or '),
   };
 }
 
@@ -153,7 +158,8 @@ function methodRoute(
   { rows, methods }: PathTable,
 ): Route {
   const known = methods.get(name);
-  if (known === undefined) return refused(geminiCaller, unknownMethod(name, methodNames(rows)));
+  if (known === undefined)
+    return refused(geminiCaller, unknownMethod(name, listed(namesOfMethods(rows), 'or')));
   const { operation, framing, protocol, alsoFor } = known;
   const target = { operation, framing: framing(search), modelId, alsoFor };
   return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
@@ -321,10 +327,6 @@ function wrongMethod(method: string, allow: string): GatewayError {
   });
 }
 
-function callRequests(rows: readonly Protocol[]): string {
-  return rows.map(callRequest).filter(isFilled).join(' or ');
-}
-
 function servedRequests(rows: readonly Protocol[]): string {
   const calls = rows.flatMap(({ paths, storedReplies }) => [
     ...Object.keys(paths).map((path) => `POST ${path}`),
@@ -335,10 +337,6 @@ function servedRequests(rows: readonly Protocol[]): string {
   );
   const lists = new Set(rows.map(({ caller }) => caller.models.request));
   return listed([...calls, ...methods, ...lists], 'and');
-}
-
-function methodNames(rows: readonly Protocol[]): string {
-  return listed(namesOfMethods(rows), 'or');
 }
 
 function namesOfMethods(rows: readonly Protocol[]): readonly string[] {
@@ -360,8 +358,4 @@ function listed(names: readonly string[], conjunction: 'and' | 'or'): string {
   const last = names.at(-1) ?? '';
   const others = names.slice(0, -1).join(', ');
   return others === '' ? last : `${others} ${conjunction} ${last}`;
-}
-
-function isFilled(text: string): boolean {
-  return text !== '';
 }

@@ -37,11 +37,6 @@ function pausedBy(
   };
 }
 
-export interface AvailabilityInput {
-  readonly clock: Clock;
-  readonly lastResortInUse: { has(pause: Pause): boolean };
-}
-
 export const switchedOffChannel: Availability = {
   kind: 'unavailable',
   reason: 'switched_off',
@@ -54,7 +49,10 @@ export function availabilityOf(
   { credential, maxConcurrentCalls }: Channel,
   upstreamModel: string,
   call: CallKind,
-  { clock, lastResortInUse }: AvailabilityInput,
+  {
+    clock,
+    lastResortInUse,
+  }: { readonly clock: Clock; readonly lastResortInUse: { has(pause: Pause): boolean } },
 ): Availability {
   const { isOff, refused, inFlight, health } = account;
   if (isOff) return switchedOffChannel;

@@ -80,8 +80,6 @@ export type Choice =
       readonly isRateLimit?: boolean;
     };
 
-type NoChoice = Extract<Choice, { readonly kind: 'none' }>;
-
 interface Candidate {
   readonly channel: Channel;
   readonly availability: Availability;
@@ -269,7 +267,7 @@ function soonest(paused: readonly UnavailableCandidate[]): UnavailableCandidate 
   return [...paused].sort(byReturn)[0];
 }
 
-function noneUsable(pool: readonly Candidate[]): NoChoice {
+function noneUsable(pool: readonly Candidate[]): Extract<Choice, { readonly kind: 'none' }> {
   if (pool.length === 0) return { kind: 'none', reason: 'protocol' };
   const paused = pool.filter(isUnavailable);
   const reasons = new Set(paused.map(({ availability }) => availability.reason));

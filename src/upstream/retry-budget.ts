@@ -15,11 +15,6 @@ export interface BudgetedCall {
   end(): void;
 }
 
-interface RunningCalls {
-  calls: number;
-  retries: number;
-}
-
 /** The number of retries that is always allowed; above it, a share of the running calls. */
 const freeRetries = 3;
 const retryShare = 0.2;
@@ -30,7 +25,7 @@ const maxIdleModels = 10_000;
 export function retryBudget(): RetryBudget {
   // Entries of idle models are kept: removing and adding them with each call would cost more than
   // the memory they take.
-  const models = new Map<string, RunningCalls>();
+  const models = new Map<string, { calls: number; retries: number }>();
 
   return {
     begin: (modelId) => {

@@ -180,7 +180,7 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
   // The status line is sent with the first byte.
   if (begun.length === 0) keepAlive();
   // The beginning may already end the reply: an error, or the last event of the stream.
-  if (!pass(begun, unchanged) && !grace?.isRunning()) return;
+  if (!pass(begun, (chunk) => chunk) && !grace?.isRunning()) return;
   // Chunks that arrived meanwhile are written together with the beginning.
   gathered = [];
   body.start({
@@ -219,10 +219,6 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
   // Starting the body resumes it, although the beginning may already have filled the caller's
   // socket.
   if (isFull && !isOver) body.pause();
-}
-
-function unchanged(chunk: Uint8Array): Uint8Array {
-  return chunk;
 }
 
 interface GracePeriod {

@@ -5,10 +5,11 @@
 import { type Body, originalBytes } from '../body/body.ts';
 import type { Tape, Value } from './tape.ts';
 
-/** The JSON text that replaces an element; undefined removes it. By the element's index. */
-export type ElementEdits = ReadonlyMap<number, string | undefined>;
-
-export function editElements(tape: Tape, array: Value, edits: ElementEdits): string {
+export function editElements(
+  tape: Tape,
+  array: Value,
+  edits: ReadonlyMap<number, string | undefined>,
+): string {
   const { body, bytes } = tape;
   const kept: string[] = [];
   const elements = tape.elements(array);

@@ -22,10 +22,6 @@ export interface Flat {
   readonly isComplete: boolean;
 }
 
-export interface Flattening {
-  flat(schema: JsonObject, trail: Trail): Flat;
-}
-
 /**
  * How much more output is allowed. The references of a malicious schema can make it grow without
  * bound.
@@ -48,7 +44,10 @@ const maxDepth = 100;
 const anyObject: JsonObject = { type: 'object' };
 
 /** When a budget is used up, every further schema becomes a plain object. */
-export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
+export function newFlattening(
+  root: JsonObject,
+  all: SchemaBudget,
+): (schema: JsonObject, trail: Trail) => Flat {
   const budgets = [{ schemas: maxSchemas, characters: maxCharacters }, all];
   const isNull = nullTest(root);
 
@@ -86,7 +85,7 @@ export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
     return { ...inner, isComplete: inner.isComplete && whole.isComplete };
   };
 
-  return { flat };
+  return flat;
 }
 
 /** Charges a schema to the budgets, and returns whether one of them is used up. */
@@ -118,14 +117,7 @@ function merged(parts: readonly Flat[]): Flat {
  * neither constrains.
  */
 const mergeable: ReadonlySet<string> = new Set([
-  'properties',
-  'required',
-  'type',
-  'title',
-  'description',
-  'nullable',
-  '$defs',
-  'definitions',
+  ...['properties', 'required', 'type', 'title', 'description', 'nullable', '$defs', 'definitions'],
 ]);
 
 function hasConflict(parts: readonly Flat[]): boolean {
@@ -135,13 +127,11 @@ function hasConflict(parts: readonly Flat[]): boolean {
   return new Set(names).size < names.length;
 }
 
-interface Split {
-  readonly schema: JsonObject;
-  readonly alternatives: readonly JsonObject[];
-}
-
 /** Replaces a `null` alternative by `nullable` and returns the other alternatives separately. */
-function withoutNull(schema: JsonObject, isNull: NullTest): Split {
+function withoutNull(
+  schema: JsonObject,
+  isNull: NullTest,
+): { readonly schema: JsonObject; readonly alternatives: readonly JsonObject[] } {
   const all = alternativesOf(schema);
   const { anyOf: _any, oneOf: _one, ...base } = schema;
   const alternatives = all.filter((one) => !isNull(one));
@@ -250,15 +240,7 @@ const parentKeywords: ReadonlySet<string> = new Set([
 ]);
 
 const valueKeywords: readonly string[] = [
-  '$ref',
-  'enum',
-  'const',
-  'properties',
-  'items',
-  'prefixItems',
-  'allOf',
-  'anyOf',
-  'oneOf',
+  ...['$ref', 'enum', 'const', 'properties', 'items', 'prefixItems', 'allOf', 'anyOf', 'oneOf'],
 ];
 
 function describesValue(schema: JsonObject, typeOfWhole: string | undefined): boolean {

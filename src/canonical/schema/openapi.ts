@@ -18,13 +18,11 @@ import { newFlattening, newSchemaBudget, type SchemaBudget, type Trail } from '.
 import { namesOf, propertiesOf, schemasOf } from './members.ts';
 import { type Changed, mapSchema, mapSchemaIn } from './walk.ts';
 
-interface SubsetSchema {
+/** @param schema without references, `allOf`, `oneOf`, `const` and lists of types */
+function inSubset(schema: JsonObject): {
   readonly schema: JsonObject;
   readonly isComplete: boolean;
-}
-
-/** @param schema without references, `allOf`, `oneOf`, `const` and lists of types */
-function inSubset(schema: JsonObject): SubsetSchema {
+} {
   const type = typeName(schema);
   const members = Object.entries(schema).flatMap(([name, value]): [string, JsonValue][] => {
     const written = scalars.get(name)?.(value, type);
@@ -187,10 +185,10 @@ export function toOpenApiSchema(
   schema: JsonObject,
   budget: SchemaBudget = newSchemaBudget(),
 ): OpenApiSchema {
-  const flattening = newFlattening(schema, budget);
+  const flatten = newFlattening(schema, budget);
   let changed = false;
   const write = (inner: JsonObject, trail: Trail): Changed<Trail> => {
-    const flat = flattening.flat(inner, trail);
+    const flat = flatten(inner, trail);
     const written = inSubset(flat.schema);
     if (!flat.isComplete || !written.isComplete) changed = true;
     return { schema: written.schema, context: flat.trail };
@@ -227,14 +225,12 @@ function inOrder(schema: JsonObject): readonly (readonly [string, JsonValue])[] 
   const order = entries.find(([name]) => camelCased(name) === 'propertyOrdering')?.[1];
   const { properties } = schema;
   if (!Array.isArray(order) || !isJsonObject(properties)) return entries;
-  const wanted = namesIn(order).filter((name) => Object.hasOwn(properties, name));
+  const wanted = items(order)
+    .filter((name) => typeof name === 'string')
+    .filter((name) => Object.hasOwn(properties, name));
   const names = new Set([...wanted, ...Object.keys(properties)]);
   const ordered = Object.fromEntries([...names].map((name) => [name, properties[name] ?? null]));
   return entries.map(([name, value]) => [name, name === 'properties' ? ordered : value]);
-}
-
-function namesIn(list: JsonValue): readonly string[] {
-  return items(list).filter((name) => typeof name === 'string');
 }
 
 /**
@@ -271,14 +267,7 @@ function camelCased(name: string): string {
 
 /** Type names in the order of their protobuf numbers, which Google accepts in place of names. */
 const typeNumbers: readonly string[] = [
-  'unspecified',
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'array',
-  'object',
-  'null',
+  ...['unspecified', 'string', 'number', 'integer', 'boolean', 'array', 'object', 'null'],
 ];
 
 function typeEntry(value: JsonValue): readonly [string, JsonValue][] {
@@ -294,14 +283,8 @@ function lowerCased(value: JsonValue): JsonValue {
 
 /** Google writes int64 values as strings. */
 const numeric: ReadonlySet<string> = new Set([
-  'minItems',
-  'maxItems',
-  'minProperties',
-  'maxProperties',
-  'minLength',
-  'maxLength',
-  'minimum',
-  'maximum',
+  ...['minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength'],
+  ...['minimum', 'maximum'],
 ]);
 
 /** The number grammar of RFC 8259. */

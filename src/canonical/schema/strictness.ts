@@ -12,18 +12,8 @@ import { everySchema, mapSchema } from './walk.ts';
 
 /** Keywords that OpenAI refuses in a strict schema, with any value. */
 const refusedWhenStrict: readonly string[] = [
-  'allOf',
-  'oneOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'dependentRequired',
-  'dependentSchemas',
-  'patternProperties',
-  'propertyNames',
-  'prefixItems',
-  'contains',
+  ...['allOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas'],
+  ...['patternProperties', 'propertyNames', 'prefixItems', 'contains'],
 ];
 
 /**
@@ -38,17 +28,15 @@ export function isStrictSchema(schema: JsonObject): boolean {
   );
 }
 
-export interface ClosedSchema {
-  readonly schema: JsonObject;
-  readonly changed: boolean;
-}
-
 /**
  * Adapts a schema to Anthropic's structured output and strict tools: every object is closed,
  * `oneOf` becomes `anyOf`, and unsupported constraints move into the description, where at least
  * the model reads them.
  */
-export function closedSchema(schema: JsonObject): ClosedSchema {
+export function closedSchema(schema: JsonObject): {
+  readonly schema: JsonObject;
+  readonly changed: boolean;
+} {
   let changed = false;
   const closed = mapSchema(schema, (inner) => {
     const lost = Object.keys(inner).filter((name) => isUnsupported(name, inner[name]));
@@ -127,46 +115,15 @@ function isObjectSchema(schema: JsonObject): boolean {
  * description.
  */
 const unsupportedByAnthropic: ReadonlySet<string> = new Set([
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'contains',
-  'minContains',
-  'maxContains',
-  'prefixItems',
-  'unevaluatedItems',
-  'minProperties',
-  'maxProperties',
-  'patternProperties',
-  'propertyNames',
-  'unevaluatedProperties',
-  'dependentRequired',
-  'dependentSchemas',
-  'dependencies',
-  'not',
-  'if',
-  'then',
-  'else',
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength'],
+  ...['maxLength', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  ...['prefixItems', 'unevaluatedItems', 'minProperties', 'maxProperties', 'patternProperties'],
+  ...['propertyNames', 'unevaluatedProperties', 'dependentRequired', 'dependentSchemas'],
+  ...['dependencies', 'not', 'if', 'then', 'else'],
 ]);
 
 const formats: ReadonlySet<JsonValue> = new Set([
-  'date-time',
-  'time',
-  'date',
-  'duration',
-  'email',
-  'hostname',
-  'uri',
-  'ipv4',
-  'ipv6',
-  'uuid',
+  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
 ]);
 
 /**

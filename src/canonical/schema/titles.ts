@@ -2,13 +2,11 @@
 import type { JsonObject } from '../../json.ts';
 import { mapSchema } from './walk.ts';
 
-export interface UntitledSchema {
+/** Removes `title` from all levels, but no property that is named `title`. */
+export function withoutTitles(schema: JsonObject): {
   readonly schema: JsonObject;
   readonly changed: boolean;
-}
-
-/** Removes `title` from all levels, but no property that is named `title`. */
-export function withoutTitles(schema: JsonObject): UntitledSchema {
+} {
   let changed = false;
   const untitled = mapSchema(schema, (inner) => {
     if (!Object.hasOwn(inner, 'title')) return inner;

@@ -63,14 +63,9 @@ export function everySchema(schema: JsonObject, test: (schema: JsonObject) => bo
   return everyAt(schema, test, 0);
 }
 
-interface Place<Context> {
-  readonly context: Context;
-  readonly depth: number;
-}
-
 function mapAt<Context>(
   schema: JsonObject,
-  { context, depth }: Place<Context>,
+  { context, depth }: { readonly context: Context; readonly depth: number },
   change: (schema: JsonObject, context: Context) => Changed<Context>,
 ): JsonObject {
   if (depth > maxDepth) return schema;

@@ -6,7 +6,7 @@
 import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
-import { isJsonObject, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, type JsonValue, member, nonEmpty } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
 import type { FailureReport } from '../taps/tap.ts';
@@ -103,8 +103,8 @@ export function anthropicInBandFailure(document: JsonValue): FailureReport | und
 function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
-  const type = text(member(source, 'type'));
-  const message = text(error) ?? text(member(source, 'message')) ?? bareMessage(document);
+  const type = nonEmpty(member(source, 'type'));
+  const message = nonEmpty(error) ?? nonEmpty(member(source, 'message')) ?? bareMessage(document);
   const named = status ?? statuses.get(type ?? '');
   const { fault, clientCode } = meaningOf({ status: named, message, codes: [type] });
   return {
@@ -114,15 +114,11 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
     param: undefined,
     retryAfterMs: undefined,
     fault: accountFaultOf(type, message) ?? fault,
-    clientCode: clientCode ?? text(member(member(source, 'details'), 'error_code')),
+    clientCode: clientCode ?? nonEmpty(member(member(source, 'details'), 'error_code')),
   };
 }
 
 function accountFaultOf(type: string = '', message: string = ''): FailureReport['fault'] {
   if (type === 'authentication_error') return 'credential';
   return type === 'billing_error' || accountWords.test(message) ? 'account' : undefined;
-}
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -113,20 +113,9 @@ function unread({ reader }: Place): Reader {
 
 /** A server reads these as text, but for the blocks, sources and files in them. */
 const textTypes: ReadonlySet<string> = new Set([
-  'text',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'server_tool_use',
-  'mcp_tool_use',
-  'mcp_tool_listing',
-  'search_result',
-  'tool_reference',
-  'tool_addition',
-  'tool_removal',
-  'browser_state',
-  'compaction',
-  'fallback',
+  ...['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use'],
+  ...['mcp_tool_listing', 'search_result', 'tool_reference', 'tool_addition', 'tool_removal'],
+  ...['browser_state', 'compaction', 'fallback'],
 ]);
 /** What Anthropic's own tools returned. URLs in it are not fetched again. */
 const providerResult = /._tool_result$/;

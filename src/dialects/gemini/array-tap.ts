@@ -42,7 +42,7 @@ export function geminiArrayTap(): StreamTap {
     },
     end: () => {
       const rest = cutter.rest();
-      if (closed) return isSpace(rest) ? rest : emptyBytes;
+      if (closed) return asBuffer(rest).toString('latin1').trim() === '' ? rest : emptyBytes;
       // An incomplete element is dropped. A complete document outside of the array can only be an
       // error.
       tap.failure ??= geminiInBandFailure(elementIn(rest) ?? null);
@@ -114,8 +114,4 @@ function elementIn(piece: Uint8Array): JsonValue | undefined {
       .toString('utf8')
       .replace(/^\s*[[,]/, ''),
   );
-}
-
-function isSpace(bytes: Uint8Array): boolean {
-  return asBuffer(bytes).toString('latin1').trim() === '';
 }

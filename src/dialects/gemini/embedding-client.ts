@@ -1,10 +1,11 @@
 /**
  * Writes embedding requests for Google's upstreams, and names the members that hold the vectors.
  */
+
 import type { EmbeddingInput } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { GatewayError } from '../../errors.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
+import { notPortable } from '../not-portable.ts';
 import { geminiEmbeddingUsage } from '../usage/embedding-usage.ts';
 import { resourceName } from './resource.ts';
 
@@ -49,9 +50,8 @@ const geminiEmbeddingReply: EmbeddingReplyFormat = {
 
 function textOf(input: EmbeddingInput, inputMember: string): string {
   if (input.kind === 'text') return input.text;
-  throw new GatewayError(
-    'not_portable',
+  throw notPortable(
+    inputMember,
     `This model has another tokenizer. Send \`${inputMember}\` as text, not as token ids.`,
-    { param: inputMember },
   );
 }

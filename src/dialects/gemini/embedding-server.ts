@@ -1,10 +1,12 @@
 /** Reads native (Gemini) embedding requests, one or a batch, and writes their replies. */
+
 import type { EmbeddingInput, EmbeddingSetting } from '../../canonical/embeddings.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { numberList } from '../../canonical/vectors.ts';
-import { GatewayError } from '../../errors.ts';
+import type { GatewayError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { EmbeddingReplyWriter, EmbeddingServerCodec } from '../embedding-codec.ts';
+import { notPortable } from '../not-portable.ts';
 import { integerField, listField, objectField, textField, unknownFields } from './server/fields.ts';
 
 export const geminiBatchEmbeddingServer: EmbeddingServerCodec = {
@@ -71,11 +73,11 @@ function readText(
   const texts = listField(content, 'parts', `${at}content`).map((part, index) => {
     const text = textField(part, 'text', `${at}content.parts[${index}]`);
     if (text !== undefined) return text;
-    throw notPortable(`${at}content.parts[${index}]`, 'This model takes texts only.');
+    throw unsendable(`${at}content.parts[${index}]`, 'This model takes texts only.');
   });
   const text = texts.join('\n');
   if (texts.every((one) => one === '')) {
-    throw notPortable(`${at}content`, 'This model takes no empty text.');
+    throw unsendable(`${at}content`, 'This model takes no empty text.');
   }
   return { text, isJoined: texts.length > 1 };
 }
@@ -128,14 +130,14 @@ function commonDimensions(requests: readonly ReadRequest[]): number | undefined 
   const [first] = requests;
   const other = requests.find(({ dimensions }) => dimensions !== first?.dimensions);
   if (other === undefined) return first?.dimensions;
-  throw notPortable(
+  throw unsendable(
     `${other.at}outputDimensionality`,
     'This model makes all vectors of a batch equally long: give all requests the same value.',
   );
 }
 
-function notPortable(param: string, sentence: string): GatewayError {
-  return new GatewayError('not_portable', `\`${param}\` can't be sent. ${sentence}`, { param });
+function unsendable(param: string, sentence: string): GatewayError {
+  return notPortable(param, `\`${param}\` can't be sent. ${sentence}`);
 }
 
 function writerOf(head: string, end: string): EmbeddingReplyWriter {

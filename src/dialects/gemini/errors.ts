@@ -5,7 +5,14 @@
 import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  nonEmpty,
+} from '../../json.ts';
 import { bareMessage, failureStatus, meaningOf, namesCallerResource } from '../failure-meaning.ts';
 import { namedMessage } from '../named-message.ts';
 import { statedWaitMs } from '../retry-after.ts';
@@ -103,22 +110,11 @@ export function isGeminiReply(reply: JsonValue): boolean {
 
 /** Reasons of `google.api.ErrorReason` that are the account's fault. */
 const accountReasons: ReadonlySet<string> = new Set([
-  'ACCOUNT_STATE_INVALID',
-  'API_KEY_ANDROID_APP_BLOCKED',
-  'API_KEY_HTTP_REFERRER_BLOCKED',
-  'API_KEY_IOS_APP_BLOCKED',
-  'API_KEY_IP_ADDRESS_BLOCKED',
-  'API_KEY_SERVICE_BLOCKED',
-  'BILLING_DISABLED',
-  'CONSUMER_INVALID',
-  'CONSUMER_SUSPENDED',
-  'LOCATION_POLICY_VIOLATED',
-  'LOCATION_TAX_POLICY_VIOLATED',
-  'ORG_RESTRICTION_VIOLATION',
-  'RESOURCE_PROJECT_INVALID',
-  'SECURITY_POLICY_VIOLATED',
-  'SERVICE_DISABLED',
-  'USER_PROJECT_DENIED',
+  ...['ACCOUNT_STATE_INVALID', 'API_KEY_ANDROID_APP_BLOCKED', 'API_KEY_HTTP_REFERRER_BLOCKED'],
+  ...['API_KEY_IOS_APP_BLOCKED', 'API_KEY_IP_ADDRESS_BLOCKED', 'API_KEY_SERVICE_BLOCKED'],
+  ...['BILLING_DISABLED', 'CONSUMER_INVALID', 'CONSUMER_SUSPENDED', 'LOCATION_POLICY_VIOLATED'],
+  ...['LOCATION_TAX_POLICY_VIOLATED', 'ORG_RESTRICTION_VIOLATION', 'RESOURCE_PROJECT_INVALID'],
+  ...['SECURITY_POLICY_VIOLATED', 'SERVICE_DISABLED', 'USER_PROJECT_DENIED'],
 ]);
 const credentialReasons: ReadonlySet<string> = new Set([
   'ACCESS_TOKEN_EXPIRED',
@@ -131,9 +127,9 @@ const credentialReasons: ReadonlySet<string> = new Set([
 function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const details = items(member(error, 'details'));
-  const reason = details.map((detail) => text(member(detail, 'reason'))).find(Boolean);
-  const rpcName = text(member(error, 'status'));
-  const message = text(error) ?? text(member(error, 'message')) ?? bareMessage(document);
+  const reason = details.map((detail) => nonEmpty(member(detail, 'reason'))).find(Boolean);
+  const rpcName = nonEmpty(member(error, 'status'));
+  const message = nonEmpty(error) ?? nonEmpty(member(error, 'message')) ?? bareMessage(document);
   const code = member(error, 'code') ?? member(document, 'code');
   const named = status ?? failureStatus(code) ?? statusOfName(rpcName);
   const { fault, clientCode } = meaningOf({ status: named, message, codes: [reason] });
@@ -184,7 +180,3 @@ const statusesByName: Readonly<Record<string, number>> = {
   UNAVAILABLE: 503,
   DEADLINE_EXCEEDED: 504,
 };
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}

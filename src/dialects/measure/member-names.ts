@@ -26,34 +26,12 @@ const mediaName = /^(?:input_?)?(?:image|audio|video|document|file|attachment|me
 
 /** Strings in members of these names are text to every provider. */
 const textNames: ReadonlySet<string> = new Set([
-  'text',
-  'title',
-  'name',
-  'filename',
-  'file_name',
-  'display_name',
-  'description',
-  'transcript',
-  'caption',
-  'context',
+  ...['text', 'title', 'name', 'filename', 'file_name', 'display_name', 'description'],
+  ...['transcript', 'caption', 'context'],
 ]);
 const resourceNames: readonly string[] = [
-  'file',
-  'media',
-  'audio',
-  'video',
-  'image',
-  'document',
-  'asset',
-  'upload',
-  'attachment',
-  'blob',
-  'resource',
-  'cache',
-  'clip',
-  'recording',
-  'reference',
-  'content',
+  ...['file', 'media', 'audio', 'video', 'image', 'document', 'asset', 'upload', 'attachment'],
+  ...['blob', 'resource', 'cache', 'clip', 'recording', 'reference', 'content'],
 ];
 const resourceIdName: RegExp = new RegExp(`(?:^|_)(${resourceNames.join('|')})_ids?$`);
 const urlName = /(?:^|_)(?:ur[il]s?|href)$/;

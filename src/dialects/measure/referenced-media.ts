@@ -41,12 +41,6 @@ interface Walk {
   ids: number;
 }
 
-/** The name of the member that holds the value or its list. `isImage`: it is in an image. */
-interface Holder {
-  readonly name: string | undefined;
-  readonly isImage: boolean;
-}
-
 export function addReferences(tally: PromptTally, value: Value, how: ReferringValue): void {
   const { tape } = tally;
   const { counted } = how;
@@ -155,7 +149,7 @@ function walkObject(walk: Walk, object: Value, isImage: boolean): void {
     else walkValue(walk, value, name, isImage);
   }
   if (type === undefined) return;
-  if (isTextType(type)) {
+  if (textTypes.has(type) || type.startsWith('reasoning')) {
     if (walk.found !== undefined) walk.found.length = found;
     if (walk.types !== undefined) walk.types.length = types;
     walk.ids = ids;
@@ -186,15 +180,15 @@ const textTypes: ReadonlySet<string> = new Set([
   'url_citation',
 ]);
 
-function isTextType(type: string): boolean {
-  return textTypes.has(type) || type.startsWith('reasoning');
-}
-
 const urlStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|arn:|\/\/\w)/i;
 /** The Base64 beginnings of a PDF and of an Office document. */
 const documentStart = /^(?:JVBERi0|UEsDB)/;
 
-function addString(walk: Walk, value: Value, holder: Holder): void {
+function addString(
+  walk: Walk,
+  value: Value,
+  holder: { readonly name: string | undefined; readonly isImage: boolean },
+): void {
   const { tape } = walk;
   const hints = readMemberName(holder.name);
   if (hints.isText || !(hints.mayRefer || mayBeUrlOrDocument(tape, value))) return;

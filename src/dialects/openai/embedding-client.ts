@@ -1,20 +1,19 @@
 /**
  * Writes embedding requests for OpenAI's upstreams, and names the members that hold the vectors.
  */
-import type { EmbeddingInput } from '../../canonical/embeddings.ts';
+
 import { jsonText } from '../../canonical/raw-json.ts';
-import { GatewayError } from '../../errors.ts';
 import type { EmbeddingClientCodec, EmbeddingReplyFormat } from '../embedding-codec.ts';
+import { notPortable } from '../not-portable.ts';
 import { openaiEmbeddingUsage } from '../usage/embedding-usage.ts';
 
 export const openaiEmbeddings: EmbeddingClientCodec = {
   begin: ({ inputs, inputMember, dimensions, task, title }, { upstreamModel, capabilities }) => {
     const { embeddingBase64, embeddingTokens } = capabilities;
     if (!embeddingTokens && inputs.some(({ kind }) => kind === 'tokens')) {
-      throw new GatewayError(
-        'not_portable',
+      throw notPortable(
+        inputMember,
         `This model takes texts only. Send \`${inputMember}\` as text, not as token ids.`,
-        { param: inputMember },
       );
     }
     return {
@@ -23,7 +22,7 @@ export const openaiEmbeddings: EmbeddingClientCodec = {
       body: (from, end) =>
         jsonText({
           model: upstreamModel,
-          input: inputs.slice(from, end).map(written),
+          input: inputs.slice(from, end).map((one) => (one.kind === 'text' ? one.text : one.ids)),
           // Base64 takes a quarter of the bytes of decimal text and keeps the floats exact.
           encoding_format: embeddingBase64 ? 'base64' : 'float',
           dimensions,
@@ -32,10 +31,6 @@ export const openaiEmbeddings: EmbeddingClientCodec = {
     };
   },
 };
-
-function written(input: EmbeddingInput): string | readonly number[] {
-  return input.kind === 'text' ? input.text : input.ids;
-}
 
 const openaiEmbeddingReply: EmbeddingReplyFormat = {
   list: 'data',

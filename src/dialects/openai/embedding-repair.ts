@@ -4,9 +4,8 @@
  * clients decode numbers that they did not expect as Base64, and store vectors of zeros.
  */
 
-import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
-import { rangeCapture } from '../../bytes/json/stream/range-capture.ts';
+import { RangeCapture } from '../../bytes/json/stream/range-capture.ts';
 import { jsonTokens } from '../../bytes/json/stream/tokens.ts';
 import { openBracket, quote } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
@@ -37,8 +36,8 @@ const vectorDepth = 3;
  */
 export function embeddingRepair(wanted: EmbeddingFormat, checksEvery = false): EmbeddingRepair {
   const wantedFirst = wanted === 'base64' ? quote : openBracket;
-  const name = rangeCapture(nameLimitBytes);
-  const text = rangeCapture(maxVectorText);
+  const name = new RangeCapture(nameLimitBytes);
+  const text = new RangeCapture(maxVectorText);
   let names: { list?: string | undefined; vector?: string | undefined } = {};
   let state: 'looking' | 'fine' | 'checking' | 'repairing' | 'unusable' = 'looking';
   let isInVector = false;
@@ -54,8 +53,8 @@ export function embeddingRepair(wanted: EmbeddingFormat, checksEvery = false): E
       if (depth === listDepth || depth === vectorDepth) name.begin(at);
     },
     nameEnds: (chunk, end, depth) => {
-      if (depth === listDepth) names = { list: stringIn(name.finish(chunk, end)) };
-      if (depth === vectorDepth) names.vector = stringIn(name.finish(chunk, end));
+      if (depth === listDepth) names = { list: name.finishString(chunk, end) };
+      if (depth === vectorDepth) names.vector = name.finishString(chunk, end);
     },
     valueBegins: (first, at, depth) => {
       if (depth !== vectorDepth || names.list !== 'data' || names.vector !== 'embedding') return;
@@ -108,9 +107,4 @@ function inFormat(json: string | undefined, wanted: EmbeddingFormat): string | u
   const vector = json === undefined ? undefined : readVector(json, asSent);
   if (vector === undefined) return undefined;
   return wanted === 'base64' ? `"${base64Of(vector)}"` : numberList(vector);
-}
-
-function stringIn(text: string | undefined): string | undefined {
-  const value = text === undefined ? undefined : parseBounded(text);
-  return typeof value === 'string' ? value : undefined;
 }

@@ -3,7 +3,7 @@ import { parseBounded } from '../../bounded-json.ts';
 import type { SseEvent } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member, nonEmpty } from '../../json.ts';
 import { bareMessage, failureStatus, meaningOf } from '../failure-meaning.ts';
 import { statedWaitMs } from '../retry-after.ts';
 import { billedReply, type FailureReport } from '../taps/tap.ts';
@@ -109,9 +109,9 @@ export function openaiErrorIn(document: JsonValue): FailureReport {
 function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
-  const type = text(member(source, 'type'));
-  const code = text(member(source, 'code'));
-  const message = text(error) ?? text(member(source, 'message')) ?? bareMessage(document);
+  const type = nonEmpty(member(source, 'type'));
+  const code = nonEmpty(member(source, 'code'));
+  const message = nonEmpty(error) ?? nonEmpty(member(source, 'message')) ?? bareMessage(document);
   const metadata = member(source, 'metadata');
   const namedStatus =
     status ??
@@ -122,8 +122,8 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const codes = [
     code,
     type,
-    text(member(metadata, 'error_type')),
-    text(member(member(source, 'innererror'), 'code')),
+    nonEmpty(member(metadata, 'error_type')),
+    nonEmpty(member(member(source, 'innererror'), 'code')),
   ];
   const { fault, clientCode } = meaningOf(
     { status: namedStatus, message, codes },
@@ -133,7 +133,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
     status: namedStatus ?? (fault === 'request' ? 400 : 502),
     message,
     code: code ?? type,
-    param: text(member(source, 'param')),
+    param: nonEmpty(member(source, 'param')),
     retryAfterMs: statedWaitMs(source, message),
     fault: accountFaultOf(code ?? type) ?? fault,
     clientCode: clientCode ?? code,
@@ -162,8 +162,4 @@ function statusOfCode(code: string | undefined): number | undefined {
     default:
       return undefined;
   }
-}
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -149,16 +149,14 @@ function addPart(
   if (tally.media.length > mediaBefore) raisePart(tally, part, mediaBefore);
 }
 
-interface MediaMember {
-  readonly name: string;
-  readonly value: Value;
-  readonly matchesType: boolean;
-}
-
 /** Counts a media member; returns the strings that were counted. */
 function addMediaMember(
   tally: PromptTally,
-  { name, value, matchesType }: MediaMember,
+  {
+    name,
+    value,
+    matchesType,
+  }: { readonly name: string; readonly value: Value; readonly matchesType: boolean },
   at: string,
 ): readonly Value[] {
   const { tape } = tally;

@@ -1,18 +1,11 @@
 /** OpenRouter's `reasoning_details`, which replies contain and callers send back. */
 import type { ProviderData } from '../../canonical/provider-data.ts';
 import type { JsonValue } from '../../json.ts';
-import { read, type Shape } from '../unread.ts';
+import { reads, type Shape } from '../unread.ts';
 import type { Piece } from './server/choice-sink.ts';
 
 export const reasoningDetail: Shape = {
-  type: read,
-  id: read,
-  index: read,
-  format: read,
-  text: read,
-  summary: read,
-  signature: read,
-  data: read,
+  ...reads('type', 'id', 'index', 'format', 'text', 'summary', 'signature', 'data'),
 };
 
 /** Writes reasoning with its provider data in OpenRouter's form. */

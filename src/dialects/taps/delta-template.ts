@@ -25,11 +25,6 @@ export interface DeltaParts {
   readonly reasoning: string;
 }
 
-interface Variable {
-  readonly kind: DeltaPart['kind'];
-  readonly after: string;
-}
-
 /**
  * Stops learning after this many attempts, so that a stream of ever different events is not
  * searched twice.
@@ -45,7 +40,7 @@ const unusual = /^data:|^[dat]{0,4}\\u00[367]|[^ -\xff]|\\(?!["\\/bfnrt]|u[\da-f
 export class DeltaTemplate {
   readonly #find: (event: string, document: JsonObject) => DeltaParts | undefined;
   #head = '';
-  #variables: readonly Variable[] = [];
+  #variables: readonly { readonly kind: DeltaPart['kind']; readonly after: string }[] = [];
   #reasoning = '';
   #misses = 0;
   /** Where the content of the event matched last starts and ends. */

@@ -135,10 +135,11 @@ function isSameUsage(one: Usage, other: Usage): boolean {
 }
 
 /** Audio arrives in many pieces, each counted by its length. */
-function mediaTokensOf({ mimeType, data }: Pick<MediaEvent, 'mimeType' | 'data'>): number {
+function mediaTokensOf({
+  mimeType,
+  data,
+}: Pick<Extract<ContentEvent, { readonly type: 'media' }>, 'mimeType' | 'data'>): number {
   return mediaKindOf(mimeType) === 'audio'
     ? Math.ceil(data.length / charsPerAudioToken)
     : imageTokens;
 }
-
-type MediaEvent = Extract<ContentEvent, { readonly type: 'media' }>;

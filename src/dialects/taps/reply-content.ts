@@ -212,14 +212,7 @@ function utf8Bytes(text: string): number {
 }
 
 const elementLabels: ReadonlySet<string> = new Set([
-  'type',
-  'role',
-  'id',
-  'index',
-  'format',
-  'mimeType',
-  'mime_type',
-  'thought',
+  ...['type', 'role', 'id', 'index', 'format', 'mimeType', 'mime_type', 'thought'],
 ]);
 
 /** Returns whether the value contains a non-empty string at any depth. */

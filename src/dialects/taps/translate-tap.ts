@@ -164,7 +164,10 @@ function takeFrame(tap: TapState, { name, data, unframedText }: Frame): string {
   checkReplyLists(document, data.length);
   // Even an error may report the usage that the upstream billed.
   const events = reader.read(document);
-  const text = writeEvents(tap, hasFailed(tap) ? events.filter(isUsage) : events);
+  const text = writeEvents(
+    tap,
+    hasFailed(tap) ? events.filter(({ type }) => type === 'usage') : events,
+  );
   tap.hasBegun ||= !hasFailed(tap) && heldChars(tap.count) > 0;
   tap.isDone ||= reader.finished?.() === true;
   return text;
@@ -237,10 +240,6 @@ function beginsReply(event: ContentEvent): boolean {
     default:
       return false;
   }
-}
-
-function isUsage(event: ContentEvent): boolean {
-  return event.type === 'usage';
 }
 
 function encoded(text: string): Uint8Array {

@@ -79,13 +79,11 @@ export function readChat(tape: Tape): Call {
   };
 }
 
-interface ChatMembers {
+function membersIn(tape: Tape): {
   readonly read: { readonly [Name in keyof ChatFields]-?: unknown };
   readonly tools: Value;
   readonly prediction: Value;
-}
-
-function membersIn(tape: Tape): ChatMembers {
+} {
   let tools = none;
   let prediction = none;
   const read: { -readonly [Name in keyof ChatFields]-?: unknown } = {

@@ -112,12 +112,10 @@ function checkBounds(tape: Tape, fields: ResponsesFields): void {
   });
 }
 
-interface ResponsesMembers {
+function membersIn(tape: Tape): {
   readonly read: { readonly [Name in keyof ResponsesFields]-?: unknown };
   readonly input: Value;
-}
-
-function membersIn(tape: Tape): ResponsesMembers {
+} {
   let input = none;
   const read: { -readonly [Name in keyof ResponsesFields]-?: unknown } = {
     model: undefined,

@@ -46,7 +46,7 @@ export interface Wire {
 const late = '../codecs#codecs';
 const anthropicCodec = 'codec#anthropicClient';
 const chatSinks = 'choice-builder#ChoiceBuilder choice-sink#ChunkSink,MessageSink';
-const blockSinks = 'content-builder#contentBuilder block-sink#streamSink,wholeSink';
+const blockSinks = 'content-builder#ContentBuilder block-sink#streamSink,wholeSink';
 const images = '/protocols/images/read#readImages';
 
 /** What is translated for callers. */
@@ -93,7 +93,7 @@ export const callers: readonly Wire[] = [
       row: '/protocols/responses/protocol#responses codec#openaiResponsesServer',
       body: '/protocols/responses/read#readResponses read-request#readRequest exchange#ReadRequest',
       text: 'read-parts#readContent output-builder#outputBuilder item-message#openText',
-      system: 'read-messages#readConversation turn-builder#turnBuilder',
+      system: 'read-messages#readConversation turn-builder#TurnBuilder',
       images: 'read-parts#readContent output-builder#outputBuilder',
       audio: 'read-parts#readContent',
       documents: 'read-parts#readContent',
@@ -108,7 +108,7 @@ export const callers: readonly Wire[] = [
       unread: 'unread-members#unreadMembers',
       reply: 'write-reply#writeReply open-reply#startReply response-object#responseObjects',
       frames:
-        'write-stream#writeStream event-log#streamLog item-place#addItem,endItem item-ids#itemIds',
+        'write-stream#writeStream event-log#StreamLog item-place#addItem,endItem item-ids#itemIds',
       finish: 'finish#finishOutput',
       usage: 'response-object#responseObjects',
       logprobs: 'item-message#openText',
@@ -131,13 +131,13 @@ export const callers: readonly Wire[] = [
       choice: 'read-tools#readTools',
       calls: `read-parts#readAssistantBlock ${blockSinks}`,
       results: 'read-parts#readUserBlock',
-      reasoning: 'read-parts#readThinking,readRedactedThinking thinking-writer#thinkingWriter',
+      reasoning: 'read-parts#readThinking,readRedactedThinking thinking-writer#ThinkingWriter',
       effort: 'read-reasoning#readReasoning exchange#thinkingDisplay',
       schema: 'read-format#readFormat',
       sampling: 'read-request#readRequest',
       stop: 'read-request#readRequest',
       unread: 'unread-members#unreadMembers',
-      reply: 'write-reply#writeReply open-message#openMessage',
+      reply: 'write-reply#writeReply open-message#OpenMessage',
       frames: 'write-stream#writeStream block-sink#streamSink ../stream-events#pingEvent',
       finish: 'finish#finishOf',
       usage: 'usage#startUsage,finalUsage',
@@ -152,7 +152,7 @@ export const callers: readonly Wire[] = [
       row: '/protocols/native/protocol#native codec#geminiServer',
       path: '/protocols/resources#resourceAt',
       body: '/protocols/native/read#readNative read-request#readRequest fields#fieldsOf',
-      text: 'read-parts#readPart candidate#candidate parts#textPart',
+      text: 'read-parts#readPart candidate#Candidate parts#textPart',
       system: 'read-messages#readSystem',
       images: 'read-media#readInlineData,readFileData parts#inlineData,fileData',
       audio: 'read-media#readInlineData,readFileData parts#inlineData',
@@ -161,17 +161,17 @@ export const callers: readonly Wire[] = [
       choice: 'read-tools#readTools',
       calls: 'read-parts#readPart pair-calls#pairCalls parts#functionCall',
       results: 'read-parts#readPart pair-calls#pairCalls',
-      reasoning: 'read-parts#readPart candidate#candidate',
+      reasoning: 'read-parts#readPart candidate#Candidate',
       effort: 'read-settings#readSettings',
       schema: 'read-format#readFormat',
       sampling: 'read-settings#readSettings',
       stop: 'read-settings#readSettings',
       unread: 'fields#dropUnknown',
-      reply: 'write-reply#writeReply reply-builder#newReplyBuilder',
+      reply: 'write-reply#writeReply reply-builder#ReplyBuilder',
       frames: 'write-stream#writeStream',
       finish: 'finish#finishMembers,promptFeedback',
       usage: 'usage#usageMetadata',
-      logprobs: 'candidate#logprobList',
+      logprobs: 'candidate#LogprobList',
       errors: '../errors#geminiErrorText',
       embeddings:
         '/protocols/native-embeddings/read#readEmbedContent,readBatchEmbedContents ' +
@@ -189,19 +189,19 @@ export const upstreams: readonly Wire[] = [
     cells: {
       row: `../dialect#openai ../capabilities#openaiCapabilities ${late} codec#openaiClient`,
       body: 'write-request#writeRequest piece#mergePieces',
-      text: 'write-messages#messagesOf read-choice#choiceReader string-or-empty#stringOrEmpty',
+      text: 'write-messages#messagesOf read-choice#ChoiceReader',
       system: 'write-messages#messagesOf',
-      images: 'write-media#mediaNode read-choice#choiceReader',
-      audio: 'write-media#mediaNode read-choice#choiceReader',
+      images: 'write-media#mediaNode read-choice#ChoiceReader',
+      audio: 'write-media#mediaNode read-choice#ChoiceReader',
       documents: 'write-media#mediaNode',
       tools: 'write-tools#toolsPiece',
       choice: 'write-tools#toolsPiece',
       calls:
-        'write-messages#messagesOf call-events#callEvents tool-slots#toolSlots json-end#jsonEnd',
+        'write-messages#messagesOf call-events#CallEvents tool-slots#ToolSlots json-end#jsonEnd',
       results: 'write-results#toolMessages',
       reasoning:
         'write-details#reasoningDetails,signatureMember ../reasoning-details#reasoningDetail ' +
-        'read-choice#choiceReader signature#signatureOf',
+        'read-choice#ChoiceReader signature#signatureOf',
       effort: 'write-reasoning#reasoningPiece',
       schema: 'write-format#formatPiece',
       sampling: 'write-settings#samplingPiece',
@@ -211,7 +211,7 @@ export const upstreams: readonly Wire[] = [
       frames: 'read-reply#readStream',
       finish: 'finish#finishOf',
       usage: '../usage#openaiUsageObject,openaiReplyUsage',
-      logprobs: 'read-choice#choiceReader',
+      logprobs: 'read-choice#ChoiceReader',
       errors: '../errors#openaiFailure,openaiInBandFailure',
       embeddings: '../embedding-client#openaiEmbeddings',
     },
@@ -222,15 +222,15 @@ export const upstreams: readonly Wire[] = [
     cells: {
       row: `../dialect#anthropic ../capabilities#anthropicCapabilities ${late} ${anthropicCodec}`,
       body: 'write-request#writeRequest written#joined',
-      text: 'write-parts#writeUserParts,writeAssistantParts read-choice#blockReader',
+      text: 'write-parts#writeUserParts,writeAssistantParts read-choice#BlockReader',
       system: 'write-messages#writeConversation write-parts#writeSystemParts',
       images: 'write-media#writeMedia',
       documents: 'write-media#writeMedia',
       tools: 'write-tools#writeTools,anthropicNames',
       choice: 'write-tools#writeTools',
-      calls: 'write-parts#writeAssistantParts read-choice#blockReader open-block#accumulate',
+      calls: 'write-parts#writeAssistantParts read-choice#BlockReader open-block#accumulate',
       results: 'write-parts#writeUserParts',
-      reasoning: 'write-parts#writeAssistantParts read-choice#blockReader',
+      reasoning: 'write-parts#writeAssistantParts read-choice#BlockReader',
       effort: 'write-reasoning#writeThinking',
       schema: 'write-format#writeFormat',
       sampling: 'write-settings#writeSettings',
@@ -251,18 +251,18 @@ export const upstreams: readonly Wire[] = [
       row: `../dialect#gemini ../capabilities#geminiCapabilities ${late} codec#geminiClient`,
       path: '../resource#resourcePath',
       body: 'write-request#writeRequest write-context#unlessEmpty',
-      text: 'write-messages#writeConversation read-choice#candidateReader read-part#partReader',
+      text: 'write-messages#writeConversation read-choice#CandidateReader read-part#PartReader',
       system: 'write-messages#writeConversation',
-      images: 'write-media#writeMedia read-part#partReader',
-      audio: 'write-media#writeMedia read-part#partReader',
+      images: 'write-media#writeMedia read-part#PartReader',
+      audio: 'write-media#writeMedia read-part#PartReader',
       documents: 'write-media#writeMedia',
       tools: 'write-tools#writeTools',
       choice: 'write-tools#writeTools',
       calls:
-        'write-results#writeCall,writeFirstCall calls#callReader partial-args#partialArguments',
+        'write-results#writeCall,writeFirstCall calls#CallReader partial-args#partialArguments',
       results: 'write-results#writeResults',
       reasoning:
-        'write-messages#writeConversation write-results#signatureOf read-part#partReader ' +
+        'write-messages#writeConversation write-results#signatureOf read-part#PartReader ' +
         '../placeholder-signature#placeholderSignature',
       effort: 'write-reasoning#thinkingConfig',
       schema: 'write-format#writeFormat',
@@ -273,7 +273,7 @@ export const upstreams: readonly Wire[] = [
       frames: 'read-stream#readStream',
       finish: 'finish#finishOf,moreSevereFinish',
       usage: '../usage#usageOfMetadata /dialects/usage/stream-usage#geminiUsageReader',
-      logprobs: 'read-choice#candidateReader',
+      logprobs: 'read-choice#CandidateReader',
       errors: '../errors#geminiFailure,geminiInBandFailure',
       count: 'codec#geminiTokenCounter',
       embeddings: '../embedding-client#geminiEmbeddings',

@@ -52,15 +52,10 @@ export function* scanInSteps(body: Uint8Array): Generator<undefined, JsonScan> {
   return scanOf(state.walk);
 }
 
-interface OpenContainer {
-  readonly value: Value;
-  readonly closing: number;
-}
-
 interface ScanState {
   readonly walk: JsonWalk;
   /** Outermost first. */
-  readonly open: OpenContainer[];
+  readonly open: { readonly value: Value; readonly closing: number }[];
   /** The offset of the next name, value or closing bracket; after a value, its end. */
   at: number;
   /** The container that was opened last is empty. */

@@ -2,10 +2,9 @@
  * Extracts values from a large JSON document while it streams: small values as text, and the
  * contents of long strings chunk by chunk. Memory use does not grow with the document.
  */
-import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBrace, openBracket, quote } from '../text.ts';
-import { rangeCapture } from './range-capture.ts';
+import { RangeCapture } from './range-capture.ts';
 import { jsonTokens } from './tokens.ts';
 
 /** The longest name that is compared, in bytes as received, escapes and quotes included. */
@@ -51,8 +50,8 @@ export function stringExtractor(
   root: ExtractionRule,
   textLimitBytes: number = defaultTextLimitBytes,
 ): StringExtractor {
-  const name = rangeCapture(nameLimitBytes);
-  const text = rangeCapture(textLimitBytes);
+  const name = new RangeCapture(nameLimitBytes);
+  const text = new RangeCapture(textLimitBytes);
   // By depth: the rules for the open containers.
   const members: ExtractionRule['members'][] = [];
   const elements: (ExtractionRule | undefined)[] = [];
@@ -76,7 +75,7 @@ export function stringExtractor(
     },
     nameEnds(chunk, end, depth) {
       const wanted = members[depth - 1];
-      namedRule = wanted && ruleForName(wanted, name.finish(chunk, end));
+      namedRule = wanted && ruleForName(wanted, name.finishString(chunk, end));
     },
     valueBegins(first, at, depth) {
       const rule = ruleAt(depth);
@@ -121,8 +120,7 @@ export function stringExtractor(
 
 function ruleForName(
   rules: Readonly<Record<string, ExtractionRule>>,
-  text: string | undefined,
+  name: string | undefined,
 ): ExtractionRule | undefined {
-  const name = text === undefined ? undefined : parseJson(text);
-  return typeof name === 'string' && Object.hasOwn(rules, name) ? rules[name] : undefined;
+  return name !== undefined && Object.hasOwn(rules, name) ? rules[name] : undefined;
 }

@@ -2,10 +2,9 @@
  * Collects the ids in a large JSON reply while it streams: the one of the reply, and those of the
  * elements of one of its lists. Memory use does not grow with the reply.
  */
-import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBrace, openBracket, quote } from '../text.ts';
-import { rangeCapture } from './range-capture.ts';
+import { RangeCapture } from './range-capture.ts';
 import { jsonTokens } from './tokens.ts';
 
 export interface WatchedIds {
@@ -21,36 +20,41 @@ const limitBytes = 1_024;
 /** Far more elements than any real reply has. */
 const maxElements = 10_000;
 
-interface Position {
-  readonly listName: string;
-  memberName: string | undefined;
-  elementMember: string | undefined;
-  isDocument: boolean;
-  isInList: boolean;
-  isObject: boolean;
-  elementId: string | undefined;
-  own: string | undefined;
-  readonly ids: string[];
-}
-
 export function watchIds(listName: string): WatchedIds {
-  const name = rangeCapture(limitBytes);
-  const text = rangeCapture(limitBytes);
-  const position = startOf(listName);
+  const name = new RangeCapture(limitBytes);
+  const text = new RangeCapture(limitBytes);
+  const ids: string[] = [];
+  // The last names and ids, by depth: the document's members have 1, those of an element 3.
+  const names: (string | undefined)[] = [];
+  const found: (string | undefined)[] = [];
+  let isDocument = false;
+  let isInList = false;
+  let isObject = false;
+
+  const isNamed = (depth: number): boolean => depth === 1 || (isInList && isObject && depth === 3);
+  const isId = (depth: number): boolean => isDocument && isNamed(depth) && names[depth] === 'id';
+
   const tokens = jsonTokens({
     nameBegins: (at, depth) => {
-      if (isNamed(position, depth)) name.begin(at);
+      if (isNamed(depth)) name.begin(at);
     },
     nameEnds: (chunk, end, depth) => {
-      if (isNamed(position, depth)) takeName(position, depth, name.finish(chunk, end));
+      if (isNamed(depth)) names[depth] = name.finishString(chunk, end);
     },
     valueBegins: (first, at, depth) => {
-      enter(position, depth, first);
-      if (first === quote && isId(position, depth)) text.begin(at);
+      if (depth === 0) isDocument = first === openBrace;
+      if (depth === 1) isInList = isDocument && names[1] === listName && first === openBracket;
+      if (depth === 2) {
+        isObject = first === openBrace;
+        found[3] = undefined;
+      }
+      if (first === quote && isId(depth)) text.begin(at);
     },
     valueEnds: (chunk, end, depth) => {
-      if (isId(position, depth)) takeId(position, depth, text.finish(chunk, end));
-      leave(position, depth);
+      if (isId(depth)) found[depth] = text.finishString(chunk, end);
+      const id = found[3];
+      if (depth === 2 && isInList && id !== undefined && ids.length < maxElements) ids.push(id);
+      if (depth === 1) isInList = false;
     },
   });
   return {
@@ -60,69 +64,7 @@ export function watchIds(listName: string): WatchedIds {
       name.endChunk(bytes);
       text.endChunk(bytes);
     },
-    own: () => position.own,
-    ofElements: () => position.ids,
+    own: () => found[1],
+    ofElements: () => ids,
   };
-}
-
-function startOf(listName: string): Position {
-  return {
-    listName,
-    memberName: undefined,
-    elementMember: undefined,
-    isDocument: false,
-    isInList: false,
-    isObject: false,
-    elementId: undefined,
-    own: undefined,
-    ids: [],
-  };
-}
-
-/** Members of the document have depth 1, elements of the list 2, and their members 3. */
-function isNamed({ isInList, isObject }: Position, depth: number): boolean {
-  return depth === 1 || (isInList && isObject && depth === 3);
-}
-
-function isId(position: Position, depth: number): boolean {
-  const { isDocument, memberName, elementMember } = position;
-  if (!isDocument || !isNamed(position, depth)) return false;
-  return (depth === 1 ? memberName : elementMember) === 'id';
-}
-
-function takeName(position: Position, depth: number, text: string | undefined): void {
-  const name = stringIn(text);
-  if (depth === 1) position.memberName = name;
-  else position.elementMember = name;
-}
-
-function takeId(position: Position, depth: number, text: string | undefined): void {
-  const id = stringIn(text);
-  if (depth === 1) position.own = id;
-  else position.elementId = id;
-}
-
-function enter(position: Position, depth: number, first: number): void {
-  const { isDocument, memberName, listName } = position;
-  if (depth === 0) position.isDocument = first === openBrace;
-  if (depth === 1) {
-    position.isInList = isDocument && memberName === listName && first === openBracket;
-  }
-  if (depth === 2) {
-    position.isObject = first === openBrace;
-    position.elementId = undefined;
-  }
-}
-
-function leave(position: Position, depth: number): void {
-  const { isInList, elementId, ids } = position;
-  if (depth === 2 && isInList && elementId !== undefined && ids.length < maxElements) {
-    ids.push(elementId);
-  }
-  if (depth === 1) position.isInList = false;
-}
-
-function stringIn(text: string | undefined): string | undefined {
-  const value = text === undefined ? undefined : parseJson(text);
-  return typeof value === 'string' ? value : undefined;
 }

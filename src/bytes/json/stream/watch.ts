@@ -2,10 +2,9 @@
  * Inspects a large JSON reply while it streams: whether it is complete, the values of a few
  * members, and the number of elements in one array. Memory use does not grow with the reply.
  */
-import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBracket, quote } from '../text.ts';
-import { rangeCapture } from './range-capture.ts';
+import { RangeCapture } from './range-capture.ts';
 import { type JsonListener, jsonTokens } from './tokens.ts';
 
 const defaultCaptureLimitBytes = 16_384;
@@ -53,9 +52,9 @@ export interface JsonWatch {
 export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   const wanted = new Set(options.capture);
   const captured = new Map<string, string>();
-  const text = rangeCapture(options.captureLimitBytes ?? defaultCaptureLimitBytes);
+  const text = new RangeCapture(options.captureLimitBytes ?? defaultCaptureLimitBytes);
   const count = elementCount(options.countIn?.member);
-  const name = rangeCapture(nameLimitBytes);
+  const name = new RangeCapture(nameLimitBytes);
   // The depth of the inspected members: 2 if they belong to the elements of an array.
   let base = 1;
   let memberName: string | undefined;
@@ -70,7 +69,7 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
     },
     nameEnds(chunk, end, depth) {
       if (!isNamed(depth)) return;
-      const found = parseString(name.finish(chunk, end));
+      const found = name.finishString(chunk, end);
       if (depth === base) memberName = found;
       else count.name(found);
     },
@@ -144,9 +143,4 @@ function elementCount(member: string | undefined) {
     },
     totals: () => ({ elements, counted }),
   };
-}
-
-function parseString(text: string | undefined): string | undefined {
-  const value = text === undefined ? undefined : parseJson(text);
-  return typeof value === 'string' ? value : undefined;
 }

@@ -2,7 +2,6 @@
 import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
-import type { JsonValue } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
 import { countIn } from '../../usage/usage-counts.ts';
 import { readReply } from './read-reply.ts';
@@ -32,13 +31,9 @@ export const anthropicTokenCounter: TokenCounter = {
     const counted = { model, messages, system, tools, tool_choice, thinking };
     return { text: jsonText(counted), dropped };
   },
-  read: readCount,
+  read: (reply) => countIn(reply, 'input_tokens'),
 };
 
 function written(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
   return writeRequest(withoutCustomTools(request), target);
-}
-
-function readCount(reply: JsonValue): number | undefined {
-  return countIn(reply, 'input_tokens');
 }

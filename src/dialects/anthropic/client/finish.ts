@@ -1,24 +1,25 @@
 /** Reads the finish reason from Anthropic's `stop_reason`. */
 import { type ContentEvent, type FinishReason, mayCutCall } from '../../../canonical/reply.ts';
-import { type JsonValue, member } from '../../../json.ts';
+import { type JsonValue, member, nonEmpty } from '../../../json.ts';
 
 export interface StatedFinish {
   readonly reason: string | undefined;
   readonly explanation: string | undefined;
 }
 
-export type Finish = Extract<ContentEvent, { readonly type: 'finish' }>;
-
 /** Reads a whole reply, or the `delta` of a `message_delta`. */
 export function readFinish(holder: JsonValue | undefined): StatedFinish {
   return {
-    reason: text(member(holder, 'stop_reason')),
-    explanation: text(member(member(holder, 'stop_details'), 'explanation')),
+    reason: nonEmpty(member(holder, 'stop_reason')),
+    explanation: nonEmpty(member(member(holder, 'stop_details'), 'explanation')),
   };
 }
 
 /** With tool calls the reason is `tool_calls`, since the caller has to act on them. */
-export function finishEvent({ reason, explanation }: StatedFinish, calls: number): Finish {
+export function finishEvent(
+  { reason, explanation }: StatedFinish,
+  calls: number,
+): Extract<ContentEvent, { readonly type: 'finish' }> {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
   const finishReason = named === 'stop' || named === 'tool_calls' ? stopOrToolCalls(calls) : named;
   return {
@@ -55,8 +56,4 @@ const exactReasons: ReadonlySet<string> = new Set([
 /** Without a call for the caller, the called tool was the one whose input is the reply. */
 function stopOrToolCalls(calls: number): FinishReason {
   return calls > 0 ? 'tool_calls' : 'stop';
-}
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -2,7 +2,13 @@
 import { parseBounded, parseBoundedExactly } from '../../../bounded-json.ts';
 import { isCutJson } from '../../../canonical/cut-json.ts';
 import type { Citation } from '../../../canonical/reply.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  member,
+  stringOrEmpty,
+} from '../../../json.ts';
 
 /** A block that has begun. `input` came at its start, `json` is the input that came in deltas. */
 export type OpenBlock =
@@ -28,7 +34,7 @@ export function isCutInput(block: OpenBlock): boolean {
 /** Accumulates the deltas of unknown blocks: their input, and string members of any name. */
 export function accumulate(block: OtherBlock, change: JsonValue | undefined): void {
   if (member(change, 'type') === 'input_json_delta') {
-    block.json += stringMember(change, 'partial_json');
+    block.json += stringOrEmpty(member(change, 'partial_json'));
   } else addDelta(block.value, change);
 }
 
@@ -44,9 +50,4 @@ export function wholeOf({ value, json }: OtherBlock): JsonObject {
   const members = Object.fromEntries(value);
   const input = json === '' ? undefined : parseBoundedExactly(json);
   return input === undefined ? members : { ...members, input };
-}
-
-export function stringMember(holder: JsonValue | undefined, name: string): string {
-  const value = member(holder, name);
-  return typeof value === 'string' ? value : '';
 }

@@ -5,13 +5,7 @@ import type { ContentStreamReader } from '../../codec.ts';
 import { type UsageMerger, usageMerger } from '../../usage/stream-usage.ts';
 import { anthropicUsageReader } from '../usage.ts';
 import { readFinish, type StatedFinish } from './finish.ts';
-import {
-  type BlockReader,
-  blockReader,
-  endEvent,
-  noEvents,
-  type ReadContext,
-} from './read-choice.ts';
+import { BlockReader, noEvents, type ReadContext } from './read-choice.ts';
 import { startEvent } from './read-reply.ts';
 
 interface StreamState {
@@ -25,7 +19,7 @@ interface StreamState {
 
 /** Creates the reader of one reply. Unknown events are ignored. */
 export function readStream(context: ReadContext): ContentStreamReader {
-  const blocks = blockReader(context);
+  const blocks = new BlockReader(context);
   const stream: StreamState = {
     blocks,
     merge: usageMerger(anthropicUsageReader),
@@ -36,7 +30,7 @@ export function readStream(context: ReadContext): ContentStreamReader {
   };
   return {
     read: (document) => (stream.stopped ? noEvents : read(stream, document)),
-    end: () => [...blocks.rest(), endEvent(stream.stop, blocks)],
+    end: () => [...blocks.rest(), blocks.endEvent(stream.stop)],
     complete: () => stream.stopped || stream.stop.reason !== undefined,
     finished: () => stream.stopped,
   };

@@ -1,6 +1,6 @@
 /** Finds the members of a whole Anthropic reply that the common form loses. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { read, type Shape, unreadOfReply } from '../../unread.ts';
+import { read, reads, type Shape, unreadOfReply } from '../../unread.ts';
 
 /** The paths of the lost members, beginning with `reply.`. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
@@ -27,16 +27,9 @@ function citationShape(citation: JsonObject): Shape | typeof read {
 
 /** Details for billing the host's account. Callers get the totals. */
 const usage: Shape = {
-  input_tokens: read,
-  output_tokens: read,
-  output_tokens_details: read,
-  cache_creation_input_tokens: read,
-  cache_read_input_tokens: read,
-  cache_creation: read,
-  iterations: read,
-  server_tool_use: read,
-  service_tier: read,
-  inference_geo: read,
+  ...reads('input_tokens', 'output_tokens', 'output_tokens_details', 'cache_creation_input_tokens'),
+  ...reads('cache_read_input_tokens', 'cache_creation', 'iterations', 'server_tool_use'),
+  ...reads('service_tier', 'inference_geo'),
 };
 
 const message: Shape = {

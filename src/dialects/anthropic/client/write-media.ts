@@ -1,9 +1,11 @@
 /** Writes images and documents as Anthropic's content blocks. */
+
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { notPortable } from '../../not-portable.ts';
 import type { Block, WrittenBlocks } from './written.ts';
 
 /** Documents other than PDF are sent as text. */
@@ -23,7 +25,7 @@ export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities):
   if (mimeType !== undefined) checkMediaType(part, mimeType, accepted);
   const block = kind === 'image' ? image(part, mimeType) : document(part, mimeType);
   if (part.source.type === 'url' && !capabilities.mediaUrls) {
-    throw refusal(part, "This model can't fetch URLs; send the data itself in Base64.");
+    throw notPortable(part.at, "This model can't fetch URLs; send the data itself in Base64.");
   }
   return {
     blocks: [{ ...block, cache_control: part.cacheControl }],
@@ -70,8 +72,8 @@ function document(part: MediaPart, mimeType: string | undefined): Block {
     const text = { type: 'text', media_type: 'text/plain', data: plainText(part, source.data) };
     return { type: 'document', source: text, title: fileName };
   }
-  throw refusal(
-    part,
+  throw notPortable(
+    part.at,
     'This model accepts documents as PDF, or as text in Base64; send one of these.',
   );
 }
@@ -90,14 +92,10 @@ function plainText(part: MediaPart, data: string): string {
 function httpUrl(part: MediaPart): string {
   const url = part.source.type === 'url' ? part.source.url : '';
   if (/^https?:\/\//i.test(url)) return url;
-  throw refusal(part, 'This model fetches only http and https URLs; send the data itself.');
+  throw notPortable(part.at, 'This model fetches only http and https URLs; send the data itself.');
 }
 
 function foreignFile(part: MediaPart): GatewayError {
   const sentence = "A file that is stored at another provider can't be read; send its bytes.";
-  return refusal(part, sentence);
-}
-
-function refusal(part: MediaPart, sentence: string): GatewayError {
-  return new GatewayError('not_portable', sentence, { param: part.at });
+  return notPortable(part.at, sentence);
 }

@@ -8,8 +8,7 @@ import { unsentProviderData } from '../../../canonical/every-part.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentRequest, Part, ReasoningPart, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
-import { GatewayError } from '../../../errors.ts';
-import { nothingToSend } from '../../nothing-to-send.ts';
+import { nothingToSend, notPortable } from '../../not-portable.ts';
 import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-parts.ts';
 import type { Block, Message, PartTarget } from './written.ts';
 
@@ -128,10 +127,11 @@ function writePrefill(
     (part) => part.kind === 'text' && part.text.trim() !== '',
   );
   if (!capabilities.prefill) {
-    const sentence =
-      "This model can't continue an assistant message (prefill); end with a user message.";
     const at = assistantParts.at(-1)?.at;
-    throw new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
+    throw notPortable(
+      at,
+      "This model can't continue an assistant message (prefill); end with a user message.",
+    );
   }
   const blocks = messages.at(-1)?.content ?? [];
   const withoutThinking = blocks.filter((block) => !isThinkingBlock(block));

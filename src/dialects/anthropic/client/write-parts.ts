@@ -1,4 +1,5 @@
 /** Writes the parts of a turn as Anthropic's content blocks, in order. */
+
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { rawJson } from '../../../canonical/raw-json.ts';
@@ -10,7 +11,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
+import { notPortable } from '../../not-portable.ts';
 import { writeMedia } from './write-media.ts';
 import { joined, type PartTarget, textBlock, type WrittenBlocks } from './written.ts';
 
@@ -40,9 +41,10 @@ export function writeAssistantParts(parts: readonly Part[], target: PartTarget):
       if (isBlankText(part)) return nothing;
       if (part.kind !== 'media') return writePart(part, target);
       if (part.isGenerated === true) return { blocks: [], dropped: [part.at] };
-      const sentence =
-        "This model doesn't accept media in an assistant message; send it in a user message.";
-      throw new GatewayError('not_portable', sentence, { param: part.at });
+      throw notPortable(
+        part.at,
+        "This model doesn't accept media in an assistant message; send it in a user message.",
+      );
     }),
   );
 }
@@ -54,8 +56,10 @@ export function writeSystemParts(parts: readonly Part[]): WrittenBlocks {
   return joined(
     withBlanksJoined(parts).map((part) => {
       if (part.kind === 'text') return writeText(part);
-      const sentence = 'A system message can only be text; send this part in a user message.';
-      throw new GatewayError('not_portable', sentence, { param: part.at });
+      throw notPortable(
+        part.at,
+        'A system message can only be text; send this part in a user message.',
+      );
     }),
   );
 }

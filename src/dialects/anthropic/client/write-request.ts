@@ -1,9 +1,10 @@
 /** Writes the body of `POST /v1/messages`. */
+
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
+import { notPortable } from '../../not-portable.ts';
 import { writeFormat } from './write-format.ts';
 import { writeConversation } from './write-messages.ts';
 import { writeThinking } from './write-reasoning.ts';
@@ -35,6 +36,7 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const thinking = writeThinking(request, limits);
   const settings = writeSettings(request, { capabilities, isThinking: thinking.isOn });
   const providerMembers = anthropicMembers(request);
+  const hasOutput = (thinking.effort ?? format.output) !== undefined;
   const members = {
     model: target.upstreamModel,
     max_tokens: maxTokens,
@@ -44,20 +46,22 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
     tools: tools.tools.length === 0 ? undefined : tools.tools,
     tool_choice: tools.choice,
     thinking: thinking.thinking,
-    output_config: outputConfig(thinking.effort, format.output),
+    output_config: hasOutput ? { effort: thinking.effort, format: format.output } : undefined,
     ...settings.members,
   };
   return {
     members: { ...providerMembers.members, ...defined(members) },
-    dropped: distinct([
-      ...request.dropped,
-      ...dropped,
-      ...tools.dropped,
-      ...(format.isBestEffort ? [request.names.format] : []),
-      ...(thinking.isChanged ? [request.names.reasoning] : []),
-      ...settings.changed.map((field) => request.names[field]),
-      ...providerMembers.dropped,
-    ]),
+    dropped: [
+      ...new Set([
+        ...request.dropped,
+        ...dropped,
+        ...tools.dropped,
+        ...(format.isBestEffort ? [request.names.format] : []),
+        ...(thinking.isChanged ? [request.names.reasoning] : []),
+        ...settings.changed.map((field) => request.names[field]),
+        ...providerMembers.dropped,
+      ]),
+    ],
     names,
     replyTool: typeof format.tool?.name === 'string' ? format.tool.name : undefined,
   };
@@ -72,10 +76,6 @@ function systemWith(
   return system.length === 0 ? undefined : system;
 }
 
-function outputConfig(effort: string | undefined, format: Block | undefined): Block | undefined {
-  return (effort ?? format) ? { effort, format } : undefined;
-}
-
 function refuseUnsupported({
   candidates,
   modalities,
@@ -84,21 +84,17 @@ function refuseUnsupported({
 }: ContentRequest): void {
   if (candidates > 1) {
     throw notPortable(
-      'This model returns one candidate per request. Request fewer.',
       names.candidates,
+      'This model returns one candidate per request. Request fewer.',
     );
   }
   if (modalities?.some((modality) => modality !== 'text')) {
-    throw notPortable('This model returns text only; request text.', names.modalities);
+    throw notPortable(names.modalities, 'This model returns text only; request text.');
   }
   const vital = providerMembers.find((one) => one.provider !== 'anthropic' && one.vital);
   if (vital !== undefined) {
-    throw notPortable('This model has no equivalent of this member; leave it out.', vital.at);
+    throw notPortable(vital.at, 'This model has no equivalent of this member; leave it out.');
   }
-}
-
-function notPortable(sentence: string, param: string): GatewayError {
-  return new GatewayError('not_portable', sentence, { param });
 }
 
 /** The caller's members for Anthropic. Those that the gateway writes itself are dropped. */
@@ -117,29 +113,13 @@ function anthropicMembers({ providerMembers }: ContentRequest): {
 }
 
 const writtenByGateway: ReadonlySet<string> = new Set([
-  'model',
-  'max_tokens',
-  'stream',
-  'system',
-  'messages',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'metadata',
-  'service_tier',
+  ...['model', 'max_tokens', 'stream', 'system', 'messages', 'tools', 'tool_choice', 'thinking'],
+  ...['output_config', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata'],
+  ...['service_tier'],
 ]);
 
 function defined(members: Block): Block {
   return Object.fromEntries(
     Object.entries(members).filter((entry): entry is [string, JsonNode] => entry[1] !== undefined),
   );
-}
-
-function distinct(names: readonly string[]): readonly string[] {
-  return [...new Set(names)];
 }

@@ -8,36 +8,34 @@ import {
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
 
-export interface WrittenSettings {
-  readonly members: Block;
-  readonly changed: readonly RequestField[];
-}
-
 export interface SettingsLimits {
   readonly capabilities: ResolvedCapabilities;
   /** Thinking excludes most of the sampling parameters. */
   readonly isThinking: boolean;
 }
 
-export function writeSettings(request: ContentRequest, limits: SettingsLimits): WrittenSettings {
+export function writeSettings(
+  request: ContentRequest,
+  limits: SettingsLimits,
+): { readonly members: Block; readonly changed: readonly RequestField[] } {
   const temperature = temperatureOf(request, limits);
   const topP = topPOf(request, limits, temperature !== undefined);
   const topK = limits.capabilities.topK && !limits.isThinking ? request.topK : undefined;
   const nonBlank = request.stop.filter((text) => text.trim() !== '');
   const stop = nonBlank.slice(0, limits.capabilities.stopLimit);
   const tier = tiers.get(request.serviceTier ?? '');
-  const isChanged: Partial<Record<RequestField, boolean>> = {
-    temperature: temperature !== request.temperature,
-    topP: topP !== request.topP,
-    topK: topK !== request.topK,
-    stop: stop.length !== request.stop.length,
-    serviceTier: asksForTier(request) && tier === undefined,
-    seed: request.seed !== undefined,
-    logprobs: request.logprobs !== undefined,
-    presencePenalty: (request.presencePenalty ?? 0) !== 0,
-    frequencyPenalty: (request.frequencyPenalty ?? 0) !== 0,
-    verbosity: changesVerbosity(request),
-  };
+  const changes: readonly (readonly [RequestField, boolean])[] = [
+    ['temperature', temperature !== request.temperature],
+    ['topP', topP !== request.topP],
+    ['topK', topK !== request.topK],
+    ['stop', stop.length !== request.stop.length],
+    ['serviceTier', asksForTier(request) && tier === undefined],
+    ['seed', request.seed !== undefined],
+    ['logprobs', request.logprobs !== undefined],
+    ['presencePenalty', (request.presencePenalty ?? 0) !== 0],
+    ['frequencyPenalty', (request.frequencyPenalty ?? 0) !== 0],
+    ['verbosity', changesVerbosity(request)],
+  ];
   return {
     members: {
       temperature,
@@ -47,7 +45,7 @@ export function writeSettings(request: ContentRequest, limits: SettingsLimits): 
       metadata: request.endUserId === undefined ? undefined : { user_id: request.endUserId },
       service_tier: tier,
     },
-    changed: fields.filter((field) => isChanged[field] === true),
+    changed: changes.flatMap(([field, isChanged]) => (isChanged ? [field] : [])),
   };
 }
 
@@ -56,19 +54,6 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['default', 'standard_only'],
   ['standard_only', 'standard_only'],
 ]);
-
-const fields: readonly RequestField[] = [
-  'temperature',
-  'topP',
-  'topK',
-  'stop',
-  'serviceTier',
-  'seed',
-  'logprobs',
-  'presencePenalty',
-  'frequencyPenalty',
-  'verbosity',
-];
 
 /** Anthropic's maximum is 1, which is also the only value allowed with thinking. */
 function temperatureOf(

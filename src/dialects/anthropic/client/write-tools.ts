@@ -1,4 +1,5 @@
 /** Writes the tools and the tool choice. */
+
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import type {
   BuiltInTool,
@@ -13,6 +14,7 @@ import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { notPortable } from '../../not-portable.ts';
 import type { Block, PartTarget } from './written.ts';
 
 export interface WrittenTools {
@@ -43,7 +45,9 @@ export function writeTools(
   const kept = request.tools.filter((tool) => isOffered(tool, target.capabilities));
   const offered = allowedTools(kept, request);
   const budget = newShapeBudget();
-  const tools = offered.map((tool) => writeTool(tool, target, budget));
+  const tools = offered.map((tool) =>
+    tool.kind === 'function' ? writeFunction(tool, target, budget) : writeBuiltIn(tool),
+  );
   const isLeftOut = (tool: Tool): boolean => !isOffered(tool, target.capabilities);
   const dropped = [
     ...request.tools.filter(isLeftOut).map(({ at }) => at),
@@ -99,10 +103,6 @@ function badChoice(problem: string, param: string): GatewayError {
   return new GatewayError('invalid_request', `The tool choice ${problem}`, { param });
 }
 
-function writeTool(tool: Tool, target: PartTarget, budget: ShapeBudget): Block {
-  return tool.kind === 'function' ? writeFunction(tool, target, budget) : writeBuiltIn(tool);
-}
-
 function writeFunction(
   tool: FunctionTool,
   { capabilities, names }: PartTarget,
@@ -121,8 +121,10 @@ function writeFunction(
 
 function writeBuiltIn({ provider, value, at, typeAt = at }: BuiltInTool): Block {
   if (provider === 'anthropic' && isJsonObject(value)) return value;
-  const sentence = "This model doesn't have another provider's built-in tools; leave the tool out.";
-  throw new GatewayError('not_portable', sentence, { param: typeAt });
+  throw notPortable(
+    typeAt,
+    "This model doesn't have another provider's built-in tools; leave the tool out.",
+  );
 }
 
 function notFullyEnforced(

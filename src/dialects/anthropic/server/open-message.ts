@@ -3,23 +3,12 @@ import { prefixedId } from '../../../canonical/call-ids.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
-import { type ContentCounter, contentCounter } from '../../taps/event-count.ts';
+import { contentCounter } from '../../taps/event-count.ts';
 import type { BlockSink } from './block-sink.ts';
-import { type ContentBuilder, contentBuilder } from './content-builder.ts';
+import { ContentBuilder } from './content-builder.ts';
 import type { ReplyContext } from './exchange.ts';
 import type { Finish } from './finish.ts';
 import { finalUsage, type MessageUsage, startUsage } from './usage.ts';
-
-export interface OpenMessage {
-  add(event: ContentEvent): void;
-  /** The message of `message_start`; `usage` comes with the event that starts the reply. */
-  start(usage: ReplyUsage | undefined): MessageMembers;
-  /** Ends all blocks. Called once. */
-  end(): EndedMessage;
-  whole(blocks: readonly string[], ended: EndedMessage): MessageMembers;
-  isUnusable(): boolean;
-  dropped(): readonly string[];
-}
 
 type MessageMembers = Readonly<Record<string, JsonNode>>;
 
@@ -29,52 +18,47 @@ export interface EndedMessage {
   readonly usage: MessageUsage;
 }
 
-interface MessageState {
+export class OpenMessage {
   readonly content: ContentBuilder;
-  readonly counter: ContentCounter;
-  usage: ReplyUsage | undefined;
-}
+  readonly #head: ReplyHead;
+  readonly #first: MessageMembers;
+  readonly #counter = contentCounter();
+  #usage: ReplyUsage | undefined;
 
-export function openMessage(head: ReplyHead, context: ReplyContext, sink: BlockSink): OpenMessage {
-  const needsReasoningBack = head.needsReasoningBack === true;
-  const content = contentBuilder({ ...context, sink, needsReasoningBack });
-  const state: MessageState = { content, counter: contentCounter(), usage: undefined };
-  const id = prefixedId('msg_', head.newId);
-  const first = { id, type: 'message', role: 'assistant', model: head.modelId };
-  return {
-    add: (event) => add(state, event),
-    start: (stated) => ({
-      ...first,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: startUsage(stated ?? state.usage),
-    }),
-    end: () => {
-      const stop = stopMembers(content.end());
-      const prompt = (): number => head.estimatedInputTokens?.() ?? 0;
-      const { counter, usage } = state;
-      return { stop, usage: finalUsage(usage, { counted: counter.tokens, prompt }) };
-    },
-    whole: (blocks, { stop, usage: replyUsage }) => ({
-      ...first,
-      content: blocks.map(rawJson),
-      ...stop,
-      usage: replyUsage.members,
-    }),
-    isUnusable: content.isUnusable,
-    dropped: content.dropped,
-  };
-}
+  constructor(head: ReplyHead, context: ReplyContext, sink: BlockSink) {
+    const needsReasoningBack = head.needsReasoningBack === true;
+    this.content = new ContentBuilder({ ...context, sink, needsReasoningBack });
+    this.#head = head;
+    const id = prefixedId('msg_', head.newId);
+    this.#first = { id, type: 'message', role: 'assistant', model: head.modelId };
+  }
 
-function add(state: MessageState, event: ContentEvent): void {
-  const { content, counter } = state;
-  counter.add(event);
-  if ('choice' in event) content.add(event);
-  else if (event.type === 'usage') state.usage = event.usage;
-  else if (event.type === 'blocked') {
-    state.usage ??= zeroUsage;
-    content.block(event);
+  add(event: ContentEvent): void {
+    this.#counter.add(event);
+    if ('choice' in event) this.content.add(event);
+    else if (event.type === 'usage') this.#usage = event.usage;
+    else if (event.type === 'blocked') {
+      this.#usage ??= zeroUsage;
+      this.content.block(event);
+    }
+  }
+
+  /** The message of `message_start`; `stated` comes with the event that starts the reply. */
+  start(stated: ReplyUsage | undefined): MessageMembers {
+    const usage = startUsage(stated ?? this.#usage);
+    return { ...this.#first, content: [], stop_reason: null, stop_sequence: null, usage };
+  }
+
+  /** Ends all blocks. Called once. */
+  end(): EndedMessage {
+    const stop = stopMembers(this.content.end());
+    const prompt = (): number => this.#head.estimatedInputTokens?.() ?? 0;
+    const counted = (): number => this.#counter.tokens();
+    return { stop, usage: finalUsage(this.#usage, { counted, prompt }) };
+  }
+
+  whole(blocks: readonly string[], { stop, usage }: EndedMessage): MessageMembers {
+    return { ...this.#first, content: blocks.map(rawJson), ...stop, usage: usage.members };
   }
 }
 

@@ -1,7 +1,9 @@
 /** Reads image and document blocks. */
+
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
+import type { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
+import { notPortable } from '../../not-portable.ts';
 import { mediaAtUrl, mediaInBase64 } from '../../read-media.ts';
 import {
   isList,
@@ -164,6 +166,8 @@ function dropCitations({ value: block, at }: ObjectAtPath, drop: (at: string) =>
 }
 
 function storedFile(path: string): GatewayError {
-  const message = 'This model cannot read files stored at another provider. Send the bytes.';
-  return new GatewayError('not_portable', message, { param: `${path}.file_id` });
+  return notPortable(
+    `${path}.file_id`,
+    'This model cannot read files stored at another provider. Send the bytes.',
+  );
 }

@@ -2,12 +2,13 @@
  * Reads `system` and `messages` into turns. Consecutive messages of the assistant are one turn, as
  * they are to Anthropic.
  */
+
 import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import type { ContentRequest, TextPart, Turn } from '../../../canonical/request.ts';
 import { type TurnEntry, withSignatures } from '../../../canonical/signature-marks.ts';
 import { pairResults } from '../../../canonical/tool-results.ts';
-import { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
+import { notPortable } from '../../not-portable.ts';
 import {
   isList,
   type ObjectAtPath,
@@ -39,10 +40,13 @@ export function readConversation(body: JsonObject, context: BlockContext): Conve
   checkMessageCount(sent.length, 'messages');
   const { summary, messages } = sinceCompaction(sent.map(readMessage));
   const read = readTurns(messages, context);
-  const turns = summary === undefined ? read : [userTurn(summary), ...read];
+  const turns =
+    summary === undefined ? read : [{ role: 'user', parts: [summary] } as const, ...read];
   const first = turns.findIndex(({ role }) => role !== 'system');
   if (first === -1) refuse('messages', 'must contain a user message.');
-  const instructions = turns.slice(0, first).flatMap(({ parts }) => parts.filter(isText));
+  const instructions = turns
+    .slice(0, first)
+    .flatMap(({ parts }) => parts.filter((part) => part.kind === 'text'));
   const paired = pairResults(turns.slice(first));
   for (const at of paired.dropped) drop(at);
   // The scan of the body has already counted the arguments of calls, because Anthropic's are JSON
@@ -87,14 +91,6 @@ function readTurns(messages: readonly SentMessage[], context: BlockContext): rea
   }
   closeAssistant();
   return turns;
-}
-
-function userTurn(part: TextPart): Turn {
-  return { role: 'user', parts: [part] };
-}
-
-function isText(part: Turn['parts'][number]): part is TextPart {
-  return part.kind === 'text';
 }
 
 /** Claude Code's version differs in every call, which defeats caches; one vendor refuses it. */
@@ -150,7 +146,7 @@ function isCompaction({ value }: ObjectAtPath): boolean {
 
 function isEffective(block: ObjectAtPath): boolean {
   if (!isCompaction(block)) return false;
-  return contentOf(block) !== '' || encryptedOf(block) !== '';
+  return contentOf(block) !== '' || Boolean(textIn(block.value, 'encrypted_content', block.at));
 }
 
 function withoutMarks(message: SentMessage): SentMessage {
@@ -161,14 +157,12 @@ function withoutMarks(message: SentMessage): SentMessage {
 function readSummary(block: ObjectAtPath): TextPart {
   const text = contentOf(block);
   if (text !== '') return { kind: 'text', at: block.at, text };
-  const message = 'Only Anthropic can read this summary. Send the messages before it instead.';
-  throw new GatewayError('not_portable', message, { param: block.at });
+  throw notPortable(
+    block.at,
+    'Only Anthropic can read this summary. Send the messages before it instead.',
+  );
 }
 
 function contentOf({ value, at }: ObjectAtPath): string {
   return textIn(value, 'content', at) ?? '';
-}
-
-function encryptedOf({ value, at }: ObjectAtPath): string {
-  return textIn(value, 'encrypted_content', at) ?? '';
 }

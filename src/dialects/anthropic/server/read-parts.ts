@@ -1,4 +1,5 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
+
 import type { RawValues } from '../../../bytes/json/raw-values.ts';
 import { type Envelope, openEnvelope, providerDataOf } from '../../../canonical/envelope.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
@@ -10,7 +11,8 @@ import type {
   ToolResultPart,
 } from '../../../canonical/request.ts';
 import type { SignatureMark, TurnEntry } from '../../../canonical/signature-marks.ts';
-import { GatewayError } from '../../../errors.ts';
+import type { GatewayError } from '../../../errors.ts';
+import { notPortable } from '../../not-portable.ts';
 import {
   flagIn,
   isList,
@@ -103,25 +105,16 @@ function readContentBlock(located: ObjectAtPath, type: string, drop: Drop): Cont
 
 /** Blocks whose effect is in the texts around them: tools that Anthropic ran, and their results. */
 const leftOut: ReadonlySet<string> = new Set([
-  'server_tool_use',
-  'web_search_tool_result',
-  'web_fetch_tool_result',
-  'code_execution_tool_result',
-  'bash_code_execution_tool_result',
-  'text_editor_code_execution_tool_result',
-  'tool_search_tool_result',
-  'advisor_tool_result',
-  'mcp_tool_use',
-  'mcp_tool_result',
-  'mcp_tool_listing',
-  'fallback',
+  ...['server_tool_use', 'web_search_tool_result', 'web_fetch_tool_result'],
+  ...['code_execution_tool_result', 'bash_code_execution_tool_result'],
+  ...['text_editor_code_execution_tool_result', 'tool_search_tool_result', 'advisor_tool_result'],
+  ...['mcp_tool_use', 'mcp_tool_result', 'mcp_tool_listing', 'fallback'],
 ]);
 
 /** An unknown block is content, so that it can't be left out. */
 function unsupported(at: string, type: string): GatewayError {
   const what = known.has(type) ? `\`${type}\` blocks here` : 'blocks of this type';
-  const message = `This model does not support ${what}. Leave the block out.`;
-  return new GatewayError('not_portable', message, { param: at });
+  return notPortable(at, `This model does not support ${what}. Leave the block out.`);
 }
 
 /** The types that a message may name; any other type may be arbitrary text from the caller. */

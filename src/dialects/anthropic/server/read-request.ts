@@ -2,11 +2,11 @@
  * Reads a Messages request into the common form. Members that the form cannot express are listed as
  * dropped, by the caller's names.
  */
-import { createHash } from 'node:crypto';
-import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
+import { hashOf } from '../../../canonical/call-ids.ts';
+import { type ContentRequest, chatNames, type RequestField } from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
+import { notPortable } from '../../not-portable.ts';
 import {
   integerIn,
   isList,
@@ -77,12 +77,12 @@ const alwaysUnasked = [
   'tool_choice.disable_parallel_tool_use',
 ] as const;
 
-type Settings = Pick<
+function readSettings(
+  body: JsonObject,
+): Pick<
   ContentRequest,
   'maxOutputTokens' | 'temperature' | 'topP' | 'topK' | 'stop' | 'serviceTier'
->;
-
-function readSettings(body: JsonObject): Settings {
+> {
   return {
     maxOutputTokens: readMaxTokens(body),
     temperature: unlessUnset(numberIn(body, 'temperature', '')),
@@ -138,10 +138,6 @@ function readUser(
   };
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
 /** Settings that this API doesn't have. */
 const unsetSettings = {
   presencePenalty: undefined,
@@ -154,57 +150,41 @@ const unsetSettings = {
 } as const;
 
 const fixedNames: Readonly<Record<RequestField, string>> = {
-  toolChoice: 'tool_choice',
+  ...chatNames,
   parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
   format: 'output_config.format',
   maxOutputTokens: 'max_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  seed: 'seed',
   stop: 'stop_sequences',
-  candidates: 'n',
-  logprobs: 'logprobs',
   reasoning: 'thinking',
-  modalities: 'modalities',
   endUserId: 'metadata.user_id',
-  serviceTier: 'service_tier',
-  verbosity: 'verbosity',
-  tools: 'tools',
   system: 'system',
 };
 
 /** @throws GatewayError `not_portable` that names the member */
 function refuseUnsupported(body: JsonObject): void {
   if (integerIn(body, 'max_tokens', '') === 0) {
-    throw refusal(
+    throw notPortable(
       'max_tokens',
       'This model cannot fill its cache without a reply. Send 1 or more.',
     );
   }
   if (member(presentMember(body, 'thread'), 'type') === 'continue') {
-    throw refusal('thread', 'This model keeps no conversations. Send the whole history.');
+    throw notPortable('thread', 'This model keeps no conversations. Send the whole history.');
   }
   if (presentMember(body, 'container') !== undefined) {
-    throw refusal('container', 'This model has no containers. Leave it out.');
+    throw notPortable('container', 'This model has no containers. Leave it out.');
   }
   if (items(presentMember(body, 'mcp_servers')).length > 0) {
-    throw refusal(
+    throw notPortable(
       'mcp_servers',
       'This model calls no MCP servers. Offer their tools as functions.',
     );
   }
   const geo = presentMember(body, 'inference_geo') ?? everywhere;
   if (geo !== everywhere) {
-    throw refusal('inference_geo', 'This model cannot guarantee a region. Leave it out.');
+    throw notPortable('inference_geo', 'This model cannot guarantee a region. Leave it out.');
   }
 }
 
 /** The value that requires no region. */
 const everywhere = 'global';
-
-function refusal(param: string, message: string): GatewayError {
-  return new GatewayError('not_portable', message, { param });
-}

@@ -21,10 +21,11 @@ import {
   textIn,
 } from '../../read-members.ts';
 
-export type ToolMembers = Pick<ContentRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'>;
-
 /** @throws GatewayError `invalid_request` that names the member */
-export function readTools(body: JsonObject, drop: (at: string) => void): ToolMembers {
+export function readTools(
+  body: JsonObject,
+  drop: (at: string) => void,
+): Pick<ContentRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
   const declared = objectsIn(body, 'tools', '').map((tool) => readTool(tool, drop));
   const searches = declared.filter(isToolSearch);
   for (const { at } of searches) drop(at);

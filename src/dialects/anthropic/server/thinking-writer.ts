@@ -18,22 +18,6 @@ import type { EventOf, ToolCallBegin } from '../../../canonical/reply.ts';
 import type { BlockSink } from './block-sink.ts';
 import type { ThinkingDisplay } from './exchange.ts';
 
-export interface ThinkingWriter {
-  /** The caller expects no thinking: it is held back until a call needs it. */
-  readonly isHidden: boolean;
-  /** Adds reasoning. Blocks of other kinds have ended, unless thinking is hidden. */
-  add(reasoning: Reasoning): void;
-  signText(signature: ProviderData): void;
-  /** Holds the signature of the text so far until a call needs it. */
-  holdText(signature: ProviderData): void;
-  /** More text follows, which a held signature does not sign. */
-  dropHeldText(): void;
-  /** Writes what was held back. Blocks of other kinds have ended. */
-  release(): void;
-  signCall(begin: ToolCallBegin): void;
-  close(): void;
-}
-
 type Reasoning = Pick<EventOf<'reasoning'>, 'text' | 'providerData'>;
 
 export interface ThinkingOptions {
@@ -42,103 +26,109 @@ export interface ThinkingOptions {
   readonly needsReasoningBack: boolean;
 }
 
-interface ThinkingState extends ThinkingOptions {
-  openText: string | undefined;
-  held: Reasoning[];
+export class ThinkingWriter {
+  /** The caller expects no thinking: it is held back until a call needs it. */
+  readonly isHidden: boolean;
+  readonly #options: ThinkingOptions;
+  #openText: string | undefined;
+  #held: Reasoning[] = [];
   /** More reasoning belongs to the block that was held last. */
-  isHeldOpen: boolean;
-  heldSignature: ProviderData | undefined;
-}
+  #isHeldOpen = false;
+  #heldSignature: ProviderData | undefined;
 
-export function thinkingWriter(options: ThinkingOptions): ThinkingWriter {
-  const state: ThinkingState = {
-    ...options,
-    openText: undefined,
-    held: [],
-    isHeldOpen: false,
-    heldSignature: undefined,
-  };
-  const isHidden = options.thinking === 'off';
-  return {
-    isHidden,
-    add: (reasoning) => (isHidden ? hold(state, reasoning) : write(state, reasoning)),
-    signText: (signature) => {
-      // Reasoning that is held from before it belongs to no later signature.
-      state.isHeldOpen = false;
-      seal(state, textEnvelope(signature));
-    },
-    holdText: (signature) => {
-      state.isHeldOpen = false;
-      state.heldSignature = signature;
-    },
-    dropHeldText: () => {
-      state.isHeldOpen = false;
-      state.heldSignature = undefined;
-    },
-    release: () => release(state),
-    signCall: (begin) => seal(state, callEnvelope(begin)),
-    close: () => close(state),
-  };
-}
-
-function write(state: ThinkingState, { text, providerData }: Reasoning): void {
-  if (text !== '') addText(state, text);
-  if (providerData === undefined) return;
-  if (providerData.kind === 'encrypted') {
-    close(state);
-    const data = reasoningEnvelope('', providerData);
-    state.sink.begin({ type: 'redacted_thinking', data });
-    return state.sink.end();
+  constructor(options: ThinkingOptions) {
+    this.#options = options;
+    this.isHidden = options.thinking === 'off';
   }
-  // The text of the block is what the signature authenticates.
-  const whole = state.openText ?? addText(state, '');
-  const shown = state.thinking === 'shown' ? undefined : whole;
-  end(state, reasoningEnvelope(shown, providerData));
-}
 
-function addText(state: ThinkingState, text: string): string {
-  if (state.openText === undefined) state.sink.begin({ type: 'thinking' });
-  state.openText = (state.openText ?? '') + text;
-  if (state.thinking === 'shown' && text !== '') state.sink.add(text);
-  return state.openText;
-}
+  /** Adds reasoning. Blocks of other kinds have ended, unless thinking is hidden. */
+  add(reasoning: Reasoning): void {
+    if (this.isHidden) this.#hold(reasoning);
+    else this.#write(reasoning);
+  }
 
-function close(state: ThinkingState): void {
-  const { openText, thinking, needsReasoningBack } = state;
-  if (openText === undefined) return;
-  const isNeeded = needsReasoningBack && thinking !== 'shown';
-  end(state, unsignedEnvelope(isNeeded ? openText : undefined));
-}
+  signText(signature: ProviderData): void {
+    // Reasoning that is held from before it belongs to no later signature.
+    this.#isHeldOpen = false;
+    this.#seal(textEnvelope(signature));
+  }
 
-function end(state: ThinkingState, envelope: string): void {
-  state.openText = undefined;
-  state.sink.end(envelope);
-}
+  /** Holds the signature of the text so far until a call needs it. */
+  holdText(signature: ProviderData): void {
+    this.#isHeldOpen = false;
+    this.#heldSignature = signature;
+  }
 
-function seal({ sink }: ThinkingState, envelope: string | undefined): void {
-  if (envelope === undefined) return;
-  sink.begin({ type: 'thinking' });
-  sink.end(envelope);
-}
+  /** More text follows, which a held signature does not sign. */
+  dropHeldText(): void {
+    this.#isHeldOpen = false;
+    this.#heldSignature = undefined;
+  }
 
-/** Reasoning continues until it is signed, or other content comes. */
-function hold(state: ThinkingState, { text, providerData }: Reasoning): void {
-  const { held, isHeldOpen } = state;
-  const last = isHeldOpen && providerData?.kind !== 'encrypted' ? held.pop() : undefined;
-  held.push({ text: `${last?.text ?? ''}${text}`, providerData });
-  state.isHeldOpen = providerData === undefined;
-}
+  signCall(begin: ToolCallBegin): void {
+    this.#seal(callEnvelope(begin));
+  }
 
-/** Reasoning that nobody signed is written only if the upstream needs it back. */
-function release(state: ThinkingState): void {
-  const { held, heldSignature, needsReasoningBack } = state;
-  state.held = [];
-  state.isHeldOpen = false;
-  state.heldSignature = undefined;
-  seal(state, textEnvelope(heldSignature));
-  for (const reasoning of held) {
-    if (reasoning.providerData === undefined && !needsReasoningBack) continue;
-    write(state, reasoning);
-    close(state);
+  #write({ text, providerData }: Reasoning): void {
+    if (text !== '') this.#addText(text);
+    if (providerData === undefined) return;
+    if (providerData.kind === 'encrypted') {
+      this.close();
+      const data = reasoningEnvelope('', providerData);
+      this.#options.sink.begin({ type: 'redacted_thinking', data });
+      return this.#options.sink.end();
+    }
+    // The text of the block is what the signature authenticates.
+    const whole = this.#openText ?? this.#addText('');
+    const shown = this.#options.thinking === 'shown' ? undefined : whole;
+    this.#end(reasoningEnvelope(shown, providerData));
+  }
+
+  #addText(text: string): string {
+    if (this.#openText === undefined) this.#options.sink.begin({ type: 'thinking' });
+    this.#openText = (this.#openText ?? '') + text;
+    if (this.#options.thinking === 'shown' && text !== '') this.#options.sink.add(text);
+    return this.#openText;
+  }
+
+  close(): void {
+    const openText = this.#openText;
+    if (openText === undefined) return;
+    const isNeeded = this.#options.needsReasoningBack && this.#options.thinking !== 'shown';
+    this.#end(unsignedEnvelope(isNeeded ? openText : undefined));
+  }
+
+  #end(envelope: string): void {
+    this.#openText = undefined;
+    this.#options.sink.end(envelope);
+  }
+
+  #seal(envelope: string | undefined): void {
+    if (envelope === undefined) return;
+    this.#options.sink.begin({ type: 'thinking' });
+    this.#options.sink.end(envelope);
+  }
+
+  /** Reasoning continues until it is signed, or other content comes. */
+  #hold({ text, providerData }: Reasoning): void {
+    const last =
+      this.#isHeldOpen && providerData?.kind !== 'encrypted' ? this.#held.pop() : undefined;
+    this.#held.push({ text: `${last?.text ?? ''}${text}`, providerData });
+    this.#isHeldOpen = providerData === undefined;
+  }
+
+  /** Reasoning that nobody signed is written only if the upstream needs it back. */
+  release(): void {
+    const held = this.#held;
+    const heldSignature = this.#heldSignature;
+    this.#held = [];
+    this.#isHeldOpen = false;
+    this.#heldSignature = undefined;
+    this.#seal(textEnvelope(heldSignature));
+    for (const reasoning of held) {
+      if (reasoning.providerData === undefined && !this.#options.needsReasoningBack) continue;
+      this.#write(reasoning);
+      this.close();
+    }
   }
 }

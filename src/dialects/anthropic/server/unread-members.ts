@@ -3,7 +3,7 @@
  * caller sends is dropped silently.
  */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { collectUnread, read, type Shape } from '../../unread.ts';
+import { collectUnread, read, reads, type Shape } from '../../unread.ts';
 
 /** All `cache_control` marks are one entry: agents set several, and only Anthropic has them. */
 export function unreadMembers(body: JsonObject): readonly string[] {
@@ -58,12 +58,7 @@ function callerShape(caller: JsonObject): Shape | typeof read {
 }
 
 const customTool: Shape = {
-  type: read,
-  name: read,
-  description: read,
-  input_schema: read,
-  strict: read,
-  eager_input_streaming: read,
+  ...reads('type', 'name', 'description', 'input_schema', 'strict', 'eager_input_streaming'),
   // The reader lists it if it is true.
   defer_loading: read,
   allowed_callers: read,
@@ -81,12 +76,7 @@ const request: Shape = {
   model: read,
   messages: { role: read, content: blockShape },
   system: text,
-  max_tokens: read,
-  stream: read,
-  temperature: read,
-  top_p: read,
-  top_k: read,
-  stop_sequences: read,
+  ...reads('max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences'),
   tools: toolShape,
   tool_choice: choice,
   thinking: { type: read, budget_tokens: read, display: read },

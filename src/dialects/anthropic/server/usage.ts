@@ -9,13 +9,11 @@ export interface MessageUsage {
   readonly isEstimated: boolean;
 }
 
-export interface UsageEstimate {
-  counted(): number;
-  prompt(): number;
-}
-
 /** Clients fail without usage and believe zeros, so missing counts are estimated as charged. */
-export function finalUsage(stated: ReplyUsage | undefined, estimate: UsageEstimate): MessageUsage {
+export function finalUsage(
+  stated: ReplyUsage | undefined,
+  estimate: { counted(): number; prompt(): number },
+): MessageUsage {
   const usage = stated === undefined ? noTokens : usageOfWholeReply(stated, estimate.counted);
   const outputTokens = usage.outputTokens || estimate.counted();
   // Stated zeros without output are complete: a blocked prompt may cost nothing.

@@ -4,7 +4,7 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { wholeSink } from './block-sink.ts';
 import type { ReplyContext } from './exchange.ts';
-import { openMessage } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 
 export function writeReply(
   events: readonly ContentEvent[],
@@ -12,13 +12,13 @@ export function writeReply(
   context: ReplyContext,
 ): WrittenReply {
   const sink = wholeSink();
-  const message = openMessage(head, context, sink);
+  const message = new OpenMessage(head, context, sink);
   for (const event of events) message.add(event);
   const ended = message.end();
   return {
     text: oneLine(jsonText(message.whole(sink.blocks(), ended))),
-    dropped: message.dropped(),
+    dropped: message.content.dropped(),
     estimated: ended.usage.isEstimated ? 'usage' : undefined,
-    isUnusable: message.isUnusable(),
+    isUnusable: message.content.isUnusable(),
   };
 }

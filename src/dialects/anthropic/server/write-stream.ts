@@ -8,7 +8,7 @@ import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { errorEvent } from '../stream-events.ts';
 import { type StreamSink, streamSink } from './block-sink.ts';
 import type { ReplyContext } from './exchange.ts';
-import { type OpenMessage, openMessage } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 
 interface StreamState {
   readonly sink: StreamSink;
@@ -19,7 +19,7 @@ interface StreamState {
 
 export function writeStream(head: ReplyHead, context: ReplyContext): ContentStreamWriter {
   const sink = streamSink();
-  const message = openMessage(head, context, sink);
+  const message = new OpenMessage(head, context, sink);
   const stream: StreamState = { sink, message, hasBegun: false, hasEnded: false };
   return {
     write: (events) => {
@@ -38,7 +38,7 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
       sink.event('message_stop', '');
       return sink.take();
     },
-    isUnusable: message.isUnusable,
+    isUnusable: () => message.content.isUnusable(),
     breakOff: (error) => {
       if (stream.hasEnded) return [];
       stream.hasEnded = true;

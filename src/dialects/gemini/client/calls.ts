@@ -5,17 +5,9 @@
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, type JsonObject, member, nonEmpty } from '../../../json.ts';
 import { checkToolCalls } from '../../reply-lists.ts';
 import { type PartialArguments, partialArguments } from './partial-args.ts';
-
-export interface CallReader {
-  read(call: JsonObject, providerData: ProviderData | undefined): void;
-  /** Ends the candidate. A call that is still incomplete was truncated and isn't emitted. */
-  close(): void;
-  hasTruncated(): boolean;
-  count(): number;
-}
 
 export interface CandidateContext {
   readonly choice: number;
@@ -31,81 +23,68 @@ interface CallHead {
   readonly providerData: ProviderData | undefined;
 }
 
-interface PendingCall extends CallHead {
-  readonly partial: PartialArguments;
-}
+export class CallReader {
+  readonly #context: CandidateContext;
+  #count = 0;
+  #pending: (CallHead & { readonly partial: PartialArguments }) | undefined;
+  #hasTruncated = false;
 
-export function callReader(context: CandidateContext): CallReader {
-  let count = 0;
-  let pending: PendingCall | undefined;
-  let hasTruncated = false;
+  constructor(context: CandidateContext) {
+    this.#context = context;
+  }
 
-  const emitCall = (call: CallHead, json: string): void => {
-    emitWhole(context, call, { call: count, json });
-    count += 1;
-  };
+  read(call: JsonObject, providerData: ProviderData | undefined): void {
+    const name = nonEmpty(member(call, 'name'));
+    const id = nonEmpty(member(call, 'id'));
+    if (!this.#continuesPending(name, id)) {
+      this.#finish();
+      // This only marks the end of a call that was already complete.
+      if (name === undefined) return;
+      const head = { name, id, providerData };
+      if (!isPartial(call)) return this.#emit(head, argumentsOf(call));
+      const args = member(call, 'args');
+      this.#pending = { ...head, partial: partialArguments(isJsonObject(args) ? args : {}) };
+    }
+    this.#pending?.partial.add(member(call, 'partialArgs'));
+    if (member(call, 'willContinue') !== true) this.#finish();
+  }
 
-  const finish = (): void => {
-    if (pending === undefined) return;
-    const call = pending;
-    pending = undefined;
-    emitCall(call, call.partial.json());
-  };
+  /** Ends the candidate. A call that is still incomplete was truncated and isn't emitted. */
+  close(): void {
+    this.#hasTruncated ||= this.#pending !== undefined;
+    this.#pending = undefined;
+  }
 
-  return {
-    read: (call, providerData) => {
-      const name = nonEmpty(member(call, 'name'));
-      const id = nonEmpty(member(call, 'id'));
-      if (!continuesPending(pending, name, id)) {
-        finish();
-        // This only marks the end of a call that was already complete.
-        if (name === undefined) return;
-        const head = { name, id, providerData };
-        if (!isPartial(call)) return emitCall(head, argumentsOf(call));
-        pending = { ...head, partial: partialArgumentsOf(call) };
-      }
-      pending?.partial.add(member(call, 'partialArgs'));
-      if (member(call, 'willContinue') !== true) finish();
-    },
-    close: () => {
-      hasTruncated ||= pending !== undefined;
-      pending = undefined;
-    },
-    hasTruncated: () => hasTruncated,
-    count: () => count,
-  };
-}
+  hasTruncated(): boolean {
+    return this.#hasTruncated;
+  }
 
-function emitWhole(
-  { choice, emit, callId, callerName }: CandidateContext,
-  { id, name, providerData }: CallHead,
-  { call, json }: { readonly call: number; readonly json: string },
-): void {
-  checkToolCalls(call);
-  emit({
-    type: 'tool_begin',
-    choice,
-    call,
-    id: callId(id),
-    name: callerName(name),
-    arguments: json,
-    ...(providerData === undefined ? {} : { providerData }),
-  });
-  emit({ type: 'tool_end', choice, call });
-}
+  count(): number {
+    return this.#count;
+  }
 
-/** A call without a name, or with the id of the pending call, continues that call. */
-function continuesPending(
-  pending: PendingCall | undefined,
-  name: string | undefined,
-  id: string | undefined,
-): boolean {
-  return pending !== undefined && (name === undefined || (id !== undefined && id === pending.id));
-}
+  /** A call without a name, or with the id of the pending call, continues that call. */
+  #continuesPending(name: string | undefined, id: string | undefined): boolean {
+    if (this.#pending === undefined) return false;
+    return name === undefined || (id !== undefined && id === this.#pending.id);
+  }
 
-function partialArgumentsOf(call: JsonObject): PartialArguments {
-  const args = member(call, 'args');
-  return partialArguments(isJsonObject(args) ? args : {});
+  #finish(): void {
+    const call = this.#pending;
+    this.#pending = undefined;
+    if (call !== undefined) this.#emit(call, call.partial.json());
+  }
+
+  #emit({ id, name, providerData }: CallHead, json: string): void {
+    const { choice, emit, callId, callerName } = this.#context;
+    const call = this.#count;
+    checkToolCalls(call);
+    const names = { id: callId(id), name: callerName(name) };
+    const data = providerData === undefined ? {} : { providerData };
+    emit({ type: 'tool_begin', choice, call, ...names, arguments: json, ...data });
+    emit({ type: 'tool_end', choice, call });
+    this.#count += 1;
+  }
 }
 
 function isPartial(call: JsonObject): boolean {
@@ -116,8 +95,4 @@ function argumentsOf(call: JsonObject): string {
   const args = member(call, 'args') ?? undefined;
   // Writers decide by the finish whether a call without arguments was truncated.
   return args === undefined ? '' : jsonText(args);
-}
-
-function nonEmpty(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -51,13 +51,14 @@ function outputFormat(config: JsonNode): Members | undefined {
   });
 }
 
-interface Written {
+function written(
+  sent: ContentRequest,
+  { capabilities }: UpstreamTarget,
+): {
   readonly members: Readonly<Record<string, JsonNode>>;
   readonly dropped: readonly string[];
   readonly names: FunctionNames;
-}
-
-function written(sent: ContentRequest, { capabilities }: UpstreamTarget): Written {
+} {
   const request = withoutCustomTools(sent);
   const names = namesOf(request);
   const dropped = new Set(request.dropped);

@@ -10,93 +10,84 @@ import {
   type JsonObject,
   type JsonValue,
   member,
+  nonEmpty,
 } from '../../../json.ts';
 import type { CandidateContext } from './calls.ts';
 import { type Finish, finishOf, moreSevereFinish } from './finish.ts';
-import { type PartReader, partReader } from './read-part.ts';
+import { PartReader } from './read-part.ts';
 
-export interface CandidateReader {
-  read(candidate: JsonValue): void;
+export class CandidateReader {
+  readonly #context: CandidateContext;
+  readonly #parts: PartReader;
+  #finishReason: string | undefined;
+  #message: string | undefined;
+  #grounding: Map<string, JsonValue> | undefined;
+  #ratings: readonly JsonObject[] = [];
+  readonly #metadata = new Map<string, JsonObject>();
+
+  constructor(context: CandidateContext) {
+    this.#context = context;
+    this.#parts = new PartReader(context);
+  }
+
+  read(candidate: JsonValue): void {
+    const { choice, emit } = this.#context;
+    for (const part of items(member(member(candidate, 'content'), 'parts'))) this.#parts.read(part);
+    const tokens = logprobsIn(member(candidate, 'logprobsResult'));
+    if (tokens.length > 0) emit({ type: 'logprobs', choice, tokens });
+    this.#readMembers(candidate);
+  }
+
   /** Emits the metadata that was held back, but not the finish. */
-  close(): void;
-  finish(blockReason: string | undefined): Finish;
-  isFinished(): boolean;
-}
-
-interface CandidateState {
-  finishReason: string | undefined;
-  message: string | undefined;
-  grounding: Map<string, JsonValue> | undefined;
-  ratings: readonly JsonObject[];
-  readonly metadata: Map<string, JsonObject>;
-}
-
-export function candidateReader(context: CandidateContext): CandidateReader {
-  const { choice, emit } = context;
-  const parts = partReader(context);
-  const state: CandidateState = {
-    finishReason: undefined,
-    message: undefined,
-    grounding: undefined,
-    ratings: [],
-    metadata: new Map(),
-  };
-  return {
-    read: (candidate) => {
-      for (const part of items(member(member(candidate, 'content'), 'parts'))) parts.read(part);
-      const tokens = logprobsIn(member(candidate, 'logprobsResult'));
-      if (tokens.length > 0) emit({ type: 'logprobs', choice, tokens });
-      readMembers(state, candidate);
-    },
-    close: () => {
-      parts.close();
-      emitMetadata(state, parts, context);
-    },
-    finish: (blockReason) => {
-      const { finishReason, message } = state;
-      const hasOutput = parts.hasOutput();
-      const hasCalls = parts.hasCalls();
-      const finish = finishOf({ finishReason, message, blockReason, hasOutput, hasCalls });
-      // Only the token limit may truncate a call. Otherwise an agent would continue without it.
-      const isTruncated = parts.hasTruncatedCall() && finish.reason !== 'length';
-      return isTruncated ? { ...finish, unusable: 'upstream_unusable_output' } : finish;
-    },
-    isFinished: () => state.finishReason !== undefined,
-  };
-}
-
-function readMembers(state: CandidateState, candidate: JsonValue): void {
-  const finish = nonEmpty(member(candidate, 'finishReason'));
-  if (finish !== undefined) state.finishReason = moreSevereFinish(state.finishReason, finish);
-  state.message = nonEmpty(member(candidate, 'finishMessage')) ?? state.message;
-  const found = member(candidate, 'groundingMetadata');
-  if (isJsonObject(found)) {
-    state.grounding ??= new Map();
-    for (const [name, value] of Object.entries(found)) state.grounding.set(name, value);
+  close(): void {
+    this.#parts.close();
+    this.#emitMetadata();
   }
-  for (const [name, eventName] of forwardedMetadata) {
-    const value = member(candidate, name);
-    if (isJsonObject(value)) state.metadata.set(eventName, value);
-  }
-  const rated = blockedRatings(member(candidate, 'safetyRatings'));
-  if (rated.length > 0) state.ratings = rated;
-}
 
-function emitMetadata(
-  { grounding, metadata, ratings }: CandidateState,
-  parts: PartReader,
-  { choice, emit }: CandidateContext,
-): void {
-  if (grounding !== undefined) {
-    const found = Object.fromEntries(grounding);
-    const citations = citationsIn(found, parts.visibleText());
-    if (citations.length > 0) emit({ type: 'citations', choice, citations });
-    emit(providerEvent(choice, 'grounding_metadata', found));
+  finish(blockReason: string | undefined): Finish {
+    const parts = this.#parts;
+    const facts = { hasOutput: parts.hasOutput(), hasCalls: parts.hasCalls(), blockReason };
+    const stated = { finishReason: this.#finishReason, message: this.#message };
+    const finish = finishOf({ ...stated, ...facts });
+    // Only the token limit may truncate a call. Otherwise an agent would continue without it.
+    const isTruncated = parts.hasTruncatedCall() && finish.reason !== 'length';
+    return isTruncated ? { ...finish, unusable: 'upstream_unusable_output' } : finish;
   }
-  for (const [name, value] of metadata) emit(providerEvent(choice, name, value));
-  if (ratings.length > 0) emit(providerEvent(choice, 'safety_ratings', ratings));
-  const others = parts.others();
-  if (others.length > 0) emit(providerEvent(choice, 'parts', others));
+
+  isFinished(): boolean {
+    return this.#finishReason !== undefined;
+  }
+
+  #readMembers(candidate: JsonValue): void {
+    const finish = nonEmpty(member(candidate, 'finishReason'));
+    if (finish !== undefined) this.#finishReason = moreSevereFinish(this.#finishReason, finish);
+    this.#message = nonEmpty(member(candidate, 'finishMessage')) ?? this.#message;
+    const found = member(candidate, 'groundingMetadata');
+    if (isJsonObject(found)) {
+      this.#grounding ??= new Map();
+      for (const [name, value] of Object.entries(found)) this.#grounding.set(name, value);
+    }
+    for (const [name, eventName] of forwardedMetadata) {
+      const value = member(candidate, name);
+      if (isJsonObject(value)) this.#metadata.set(eventName, value);
+    }
+    const rated = blockedRatings(member(candidate, 'safetyRatings'));
+    if (rated.length > 0) this.#ratings = rated;
+  }
+
+  #emitMetadata(): void {
+    const { choice, emit } = this.#context;
+    if (this.#grounding !== undefined) {
+      const found = Object.fromEntries(this.#grounding);
+      const citations = citationsIn(found, this.#parts.visibleText());
+      if (citations.length > 0) emit({ type: 'citations', choice, citations });
+      emit(providerEvent(choice, 'grounding_metadata', found));
+    }
+    for (const [name, value] of this.#metadata) emit(providerEvent(choice, name, value));
+    if (this.#ratings.length > 0) emit(providerEvent(choice, 'safety_ratings', this.#ratings));
+    const others = this.#parts.others();
+    if (others.length > 0) emit(providerEvent(choice, 'parts', others));
+  }
 }
 
 /** Passed on unchanged: Google's name and the event's. In a stream the last value counts. */
@@ -104,10 +95,6 @@ const forwardedMetadata = [
   ['citationMetadata', 'citation_metadata'],
   ['urlContextMetadata', 'url_context_metadata'],
 ] as const;
-
-function nonEmpty(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
 
 /** There may be fewer lists of alternatives than chosen tokens, or none. */
 function logprobsIn(result: JsonValue | undefined): readonly TokenLogprob[] {

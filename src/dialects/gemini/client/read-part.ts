@@ -4,92 +4,84 @@
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { type CallReader, type CandidateContext, callReader } from './calls.ts';
-
-export interface PartReader {
-  read(part: JsonValue): void;
-  close(): void;
-  hasTruncatedCall(): boolean;
-  /** Parts of unknown kinds, unchanged. */
-  others(): readonly JsonObject[];
-  visibleText(): string;
-  hasCalls(): boolean;
-  /** Whether there was any output besides thoughts. */
-  hasOutput(): boolean;
-}
+import { CallReader, type CandidateContext } from './calls.ts';
 
 /** Far above real replies. These parts are held in memory until the end. */
 const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
-interface PartsState {
-  readonly context: CandidateContext;
-  readonly calls: CallReader;
-  readonly others: JsonObject[];
-  visible: string;
-  lastCharacter: string;
-  hasMedia: boolean;
-}
+export class PartReader {
+  readonly #context: CandidateContext;
+  readonly #calls: CallReader;
+  readonly #others: JsonObject[] = [];
+  #visible = '';
+  #lastCharacter = '';
+  #hasMedia = false;
 
-export function partReader(context: CandidateContext): PartReader {
-  const calls = callReader(context);
-  const others: JsonObject[] = [];
-  const state: PartsState = {
-    context,
-    calls,
-    others,
-    visible: '',
-    lastCharacter: '',
-    hasMedia: false,
-  };
-  return {
-    read: (part) => readPart(state, part),
-    close: calls.close,
-    hasTruncatedCall: calls.hasTruncated,
-    others: () => others,
-    visibleText: () => state.visible,
-    hasCalls: () => calls.count() > 0,
-    hasOutput: () => state.visible !== '' || state.hasMedia || calls.count() > 0,
-  };
-}
-
-function readPart(state: PartsState, part: JsonValue): void {
-  const { context, calls, others, lastCharacter } = state;
-  const providerData = providerDataOf(part);
-  const call = member(part, 'functionCall');
-  if (isJsonObject(call)) return calls.read(call, providerData);
-  const isThought = member(part, 'thought') === true;
-  const media = mediaIn(part);
-  // An image in a thought is a draft of the final one.
-  if (media !== undefined && !isThought) return emitMedia(state, media, providerData);
-  const code = fencedCode(part);
-  if (code !== undefined) return emitText(state, onNewLine(lastCharacter, code), undefined);
-  const text = textIn(part);
-  if (text === undefined && media === undefined && isJsonObject(part)) {
-    if (others.length < maxOthers) others.push(part);
+  constructor(context: CandidateContext) {
+    this.#context = context;
+    this.#calls = new CallReader(context);
   }
-  if (text === undefined || (text === '' && providerData === undefined)) return;
-  if (!isThought) return emitText(state, text, providerData);
-  const { choice, emit } = context;
-  emit({ type: 'reasoning', choice, text, ...withProviderData(providerData) });
-}
 
-function emitText(state: PartsState, text: string, providerData: ProviderData | undefined): void {
-  const { choice, emit } = state.context;
-  // The text is only used to locate citations, and no real reply is as long as this limit.
-  if (state.visible.length < maxVisible) state.visible += text;
-  state.lastCharacter = text.at(-1) ?? state.lastCharacter;
-  emit({ type: 'text', choice, text, ...withProviderData(providerData) });
-}
+  close(): void {
+    this.#calls.close();
+  }
 
-function emitMedia(
-  state: PartsState,
-  { mimeType, data }: Media,
-  providerData: ProviderData | undefined,
-): void {
-  const { choice, emit } = state.context;
-  state.hasMedia = true;
-  emit({ type: 'media', choice, mimeType, data, ...withProviderData(providerData) });
+  hasTruncatedCall(): boolean {
+    return this.#calls.hasTruncated();
+  }
+
+  /** Parts of unknown kinds, unchanged. */
+  others(): readonly JsonObject[] {
+    return this.#others;
+  }
+
+  visibleText(): string {
+    return this.#visible;
+  }
+
+  hasCalls(): boolean {
+    return this.#calls.count() > 0;
+  }
+
+  /** Whether there was any output besides thoughts. */
+  hasOutput(): boolean {
+    return this.#visible !== '' || this.#hasMedia || this.hasCalls();
+  }
+
+  read(part: JsonValue): void {
+    const providerData = providerDataOf(part);
+    const call = member(part, 'functionCall');
+    if (isJsonObject(call)) return this.#calls.read(call, providerData);
+    const isThought = member(part, 'thought') === true;
+    const media = mediaIn(part);
+    // An image in a thought is a draft of the final one.
+    if (media !== undefined && !isThought) return this.#emitMedia(media, providerData);
+    const code = fencedCode(part);
+    if (code !== undefined) return this.#emitText(onNewLine(this.#lastCharacter, code), undefined);
+    const text = textIn(part);
+    if (text === undefined && media === undefined && isJsonObject(part)) {
+      if (this.#others.length < maxOthers) this.#others.push(part);
+    }
+    if (text === undefined || (text === '' && providerData === undefined)) return;
+    if (!isThought) return this.#emitText(text, providerData);
+    const { choice, emit } = this.#context;
+    emit({ type: 'reasoning', choice, text, ...withProviderData(providerData) });
+  }
+
+  #emitText(text: string, providerData: ProviderData | undefined): void {
+    const { choice, emit } = this.#context;
+    // The text is only used to locate citations, and no real reply is as long as this limit.
+    if (this.#visible.length < maxVisible) this.#visible += text;
+    this.#lastCharacter = text.at(-1) ?? this.#lastCharacter;
+    emit({ type: 'text', choice, text, ...withProviderData(providerData) });
+  }
+
+  #emitMedia({ mimeType, data }: Media, providerData: ProviderData | undefined): void {
+    const { choice, emit } = this.#context;
+    this.#hasMedia = true;
+    emit({ type: 'media', choice, mimeType, data, ...withProviderData(providerData) });
+  }
 }
 
 function withProviderData(providerData: ProviderData | undefined): {

@@ -4,14 +4,14 @@
  */
 import { newCallId } from '../../../canonical/call-ids.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, items, type JsonValue, member, nonEmpty } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
 import { geminiUsageReader, type UsageMerger, usageMerger } from '../../usage/stream-usage.ts';
 import { noCounts } from '../../usage/usage-counts.ts';
 import { replyUsageOf } from '../../usage/usage-reading.ts';
 import type { CandidateContext } from './calls.ts';
 import type { Finish } from './finish.ts';
-import { type CandidateReader, candidateReader } from './read-choice.ts';
+import { CandidateReader } from './read-choice.ts';
 
 export interface ReadContext {
   readonly ids: () => string;
@@ -73,8 +73,8 @@ function readDocument(reply: ReplyState, document: JsonValue): void {
 }
 
 function readStart(reply: ReplyState, document: JsonValue): void {
-  const id = text(member(document, 'responseId'));
-  const model = text(member(document, 'modelVersion'));
+  const id = nonEmpty(member(document, 'responseId'));
+  const model = nonEmpty(member(document, 'modelVersion'));
   if (!reply.hasStarted && (id ?? model) !== undefined) reply.emit({ type: 'start', id, model });
   reply.hasStarted = true;
 }
@@ -91,7 +91,7 @@ function readCandidates(
     const choice = choiceOf(candidate, position);
     if (choice >= maxCandidates) return;
     const known = candidates.get(choice);
-    const reader = known ?? candidateReader({ choice, emit, callId, callerName });
+    const reader = known ?? new CandidateReader({ choice, emit, callId, callerName });
     if (known === undefined) candidates.set(choice, reader);
     reader.read(candidate);
   }
@@ -99,10 +99,10 @@ function readCandidates(
 
 function readBlock(reply: ReplyState, document: JsonValue): void {
   const feedback = member(document, 'promptFeedback');
-  const reason = text(member(feedback, 'blockReason'));
+  const reason = nonEmpty(member(feedback, 'blockReason'));
   if (reason === undefined || reply.blockReason !== undefined) return;
   reply.blockReason = reason;
-  const message = text(member(feedback, 'blockReasonMessage'));
+  const message = nonEmpty(member(feedback, 'blockReasonMessage'));
   if (reply.candidates.size === 0) reply.emit({ type: 'blocked', reason, message });
 }
 
@@ -122,10 +122,6 @@ function emitUsage({ candidates, usage, hasUsage, emit }: ReplyState): void {
   else if (hasUsage && candidates.size === 0) {
     emit({ type: 'usage', usage: replyUsageOf(noCounts, noCounts, false) });
   }
-}
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** Far above Google's limit. Every further candidate would slow down each later event. */

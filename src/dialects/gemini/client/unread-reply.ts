@@ -1,6 +1,6 @@
 /** Finds the members of a whole Gemini reply that the common form loses. */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { read, type Shape, unreadOfReply } from '../../unread.ts';
+import { read, reads, type Shape, unreadOfReply } from '../../unread.ts';
 
 /** The paths begin with `reply.`. A reply may consist of several documents. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
@@ -36,12 +36,8 @@ const token: Shape = { token: read, logProbability: read };
 const candidate: Shape = {
   index: read,
   content: { role: read, parts: partShape },
-  finishReason: read,
-  finishMessage: read,
-  safetyRatings: read,
-  groundingMetadata: read,
-  citationMetadata: read,
-  urlContextMetadata: read,
+  ...reads('finishReason', 'finishMessage', 'safetyRatings', 'groundingMetadata'),
+  ...reads('citationMetadata', 'urlContextMetadata'),
   logprobsResult: { chosenCandidates: token, topCandidates: { candidates: token } },
   avgLogprobs: read,
   tokenCount: read,
@@ -49,18 +45,10 @@ const candidate: Shape = {
 
 /** Details for billing the host's account. Callers get the totals. */
 const usage: Shape = {
-  promptTokenCount: read,
-  promptTokensDetails: read,
-  toolUsePromptTokenCount: read,
-  toolUsePromptTokensDetails: read,
-  cachedContentTokenCount: read,
-  cacheTokensDetails: read,
-  candidatesTokenCount: read,
-  candidatesTokensDetails: read,
-  thoughtsTokenCount: read,
-  totalTokenCount: read,
-  trafficType: read,
-  serviceTier: read,
+  ...reads('promptTokenCount', 'promptTokensDetails', 'toolUsePromptTokenCount'),
+  ...reads('toolUsePromptTokensDetails', 'cachedContentTokenCount', 'cacheTokensDetails'),
+  ...reads('candidatesTokenCount', 'candidatesTokensDetails', 'thoughtsTokenCount'),
+  ...reads('totalTokenCount', 'trafficType', 'serviceTier'),
 };
 
 const response: Shape = {

@@ -2,7 +2,6 @@
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
 export interface WriteContext {
@@ -18,8 +17,4 @@ export type Members = { readonly [name: string]: JsonNode };
 
 export function unlessEmpty(members: Members): Members | undefined {
   return Object.values(members).some((value) => value !== undefined) ? members : undefined;
-}
-
-export function notPortable(param: string, sentence: string): GatewayError {
-  return new GatewayError('not_portable', sentence, { param });
 }

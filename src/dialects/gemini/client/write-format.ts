@@ -6,14 +6,12 @@ import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
-export interface WrittenFormat {
-  readonly config: Members;
-  readonly instructions: readonly string[];
-}
-
 const jsonType = 'application/json';
 
-export function writeFormat(context: WriteContext): WrittenFormat {
+export function writeFormat(context: WriteContext): {
+  readonly config: Members;
+  readonly instructions: readonly string[];
+} {
   const { request, capabilities, drop } = context;
   const { format } = request;
   if (format === undefined) return { config: {}, instructions: [] };

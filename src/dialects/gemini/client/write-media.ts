@@ -1,9 +1,11 @@
 /** Writes images, audio, video and documents for Gemini. */
+
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
-import { notPortable, type WriteContext } from './write-context.ts';
+import { notPortable } from '../../not-portable.ts';
+import type { WriteContext } from './write-context.ts';
 
 /**
  * What Google documents; it refuses other types as unsupported, GIF among them. The lists of audio

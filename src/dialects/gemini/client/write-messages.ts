@@ -1,8 +1,9 @@
 /** Writes the conversation: the system instruction and the turns. */
+
 import type { Part, TextPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
-import { nothingToSend } from '../../nothing-to-send.ts';
-import { type Members, notPortable, type WriteContext } from './write-context.ts';
+import { nothingToSend, notPortable } from '../../not-portable.ts';
+import type { Members, WriteContext } from './write-context.ts';
 import { writeMedia } from './write-media.ts';
 import { signatureOf, writeCall, writeFirstCall, writeResults } from './write-results.ts';
 

@@ -1,10 +1,12 @@
 /** Writes the body of `generateContent`. The model and streaming are part of the path. */
+
 import { cacheMarksIn, unsentProviderData } from '../../../canonical/every-part.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import { asksForTier, changesVerbosity } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { notPortable, type WriteContext } from './write-context.ts';
+import { notPortable } from '../../not-portable.ts';
+import type { WriteContext } from './write-context.ts';
 import { writeFormat } from './write-format.ts';
 import { writeConversation } from './write-messages.ts';
 import { signatureOf } from './write-results.ts';
@@ -30,16 +32,14 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
   };
 }
 
-interface PlacedMembers {
-  readonly root: JsonObject;
-  readonly generationConfig: JsonObject;
-}
-
 /** Members next to `generationConfig` rather than inside it. */
 const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
 
 /** @throws GatewayError `not_portable` for a vital member that only another provider knows */
-function placeProviderMembers({ request, drop }: WriteContext): PlacedMembers {
+function placeProviderMembers({ request, drop }: WriteContext): {
+  readonly root: JsonObject;
+  readonly generationConfig: JsonObject;
+} {
   let root: JsonObject = {};
   let generationConfig: JsonObject = {};
   for (const { provider, name, value, at, vital } of request.providerMembers) {

@@ -1,6 +1,8 @@
 /** Writes `generationConfig`: limits, sampling, and output format. */
+
 import type { JsonObject } from '../../../json.ts';
-import { type Members, notPortable, unlessEmpty, type WriteContext } from './write-context.ts';
+import { notPortable } from '../../not-portable.ts';
+import { type Members, unlessEmpty, type WriteContext } from './write-context.ts';
 import { thinkingConfig } from './write-reasoning.ts';
 
 /**

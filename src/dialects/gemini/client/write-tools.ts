@@ -1,19 +1,19 @@
 /** Writes the tools and the tool choice. */
+
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
 import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { withoutTitles } from '../../../canonical/schema/titles.ts';
 import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
-import { type Members, notPortable, type WriteContext } from './write-context.ts';
-
-export interface WrittenTools {
-  readonly tools: readonly Members[] | undefined;
-  readonly toolConfig: Members | undefined;
-}
+import { notPortable } from '../../not-portable.ts';
+import type { Members, WriteContext } from './write-context.ts';
 
 /** @throws GatewayError `not_portable` for foreign tools, or a combination the model refuses */
-export function writeTools(context: WriteContext): WrittenTools {
+export function writeTools(context: WriteContext): {
+  readonly tools: readonly Members[] | undefined;
+  readonly toolConfig: Members | undefined;
+} {
   const { request, capabilities, drop } = context;
   const functions = request.tools.filter((tool): tool is FunctionTool => tool.kind === 'function');
   const builtIn = builtInTools(context);
@@ -79,13 +79,11 @@ function parametersOf(
   return isEmpty ? {} : { parameters: schema };
 }
 
-interface ToolSelection {
-  readonly functions: readonly FunctionTool[];
-  readonly toolConfig: Members | undefined;
-}
-
 /** Google refuses allowed names with AUTO; without VALIDATED, other functions are left out. */
-function selectTools(context: WriteContext, functions: readonly FunctionTool[]): ToolSelection {
+function selectTools(
+  context: WriteContext,
+  functions: readonly FunctionTool[],
+): { readonly functions: readonly FunctionTool[]; readonly toolConfig: Members | undefined } {
   const { request, capabilities, names, drop } = context;
   const choice = request.toolChoice;
   if (functions.length === 0) {

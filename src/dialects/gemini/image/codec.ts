@@ -1,9 +1,10 @@
 /** The codec for the images protocol with Google's image models. */
 
 import { jsonText } from '../../../canonical/raw-json.ts';
-import { GatewayError } from '../../../errors.ts';
+import type { GatewayError } from '../../../errors.ts';
 import type { WrittenReply } from '../../codec.ts';
 import type { ImageClientCodec, ImageRequest } from '../../image-codec.ts';
+import { notPortable } from '../../not-portable.ts';
 import { geminiImageTap } from './tap.ts';
 
 /** Uses `generateContent` with image output. */
@@ -57,18 +58,9 @@ function refuseUnsupported({ candidates, background, outputFormat }: ImageReques
   }
 }
 
-function notPortable(param: string, message: string): GatewayError {
-  return new GatewayError('not_portable', message, { param });
-}
-
-interface ImageConfig {
-  readonly aspectRatio: string;
-  readonly imageSize?: string;
-}
-
 interface GeminiSize {
   /** Undefined if the model is to choose. */
-  readonly config: ImageConfig | undefined;
+  readonly config: { readonly aspectRatio: string; readonly imageSize?: string } | undefined;
   readonly isExact: boolean;
 }
 
@@ -120,10 +112,9 @@ function geminiSize(size: string | undefined, upstreamModel: string): GeminiSize
 }
 
 function unmappable(): GatewayError {
-  return new GatewayError(
-    'not_portable',
+  return notPortable(
+    'size',
     "This model doesn't support this `size`. Send auto, or WIDTHxHEIGHT in one of the ratios " +
       `${ratios.map((ratio) => ratio.join(':')).join(', ')}.`,
-    { param: 'size' },
   );
 }

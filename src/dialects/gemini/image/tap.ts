@@ -2,6 +2,7 @@
  * Converts a reply of Google's image models to the images protocol as it streams: the Base64 is
  * copied from one JSON string to the other without being buffered or parsed.
  */
+
 import { parseBounded } from '../../../bounded-json.ts';
 import {
   type ExtractionRule,
@@ -10,6 +11,7 @@ import {
   stringExtractor,
 } from '../../../bytes/json/stream/string-extractor.ts';
 import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
+import { type JsonValue, nonEmpty } from '../../../json.ts';
 import type { Usage } from '../../../money.ts';
 import { type ImageReplyWriter, imageReply } from '../../openai/image-reply.ts';
 import { billedReply, brokenReply, type FailureReport, type StreamTap } from '../../taps/tap.ts';
@@ -75,7 +77,7 @@ function recorder(state: ReplyState, reply: ImageReplyWriter): ImageReplyListene
       state.fault ??= noImage;
     },
     finishReason: (reason) => {
-      state.wasWithheld ||= isWithheld(reason);
+      state.wasWithheld ||= withheldReasons.has(reason);
     },
     blockReason: () => {
       state.isBlocked = true;
@@ -96,25 +98,22 @@ function takeBytes(state: ReplyState): Uint8Array {
 }
 
 function usageOf({ usageJson, images }: ReplyState): Usage | undefined {
-  const read = usageJson === undefined ? undefined : usageOfMetadata(parseBounded(usageJson));
+  const read = usageOfMetadata(parsed(usageJson));
   return read && { ...read, images };
 }
 
+function parsed(json: string | undefined): JsonValue | undefined {
+  return json === undefined ? undefined : parseBounded(json);
+}
+
 function errorIn(json: string | undefined): FailureReport | undefined {
-  const error = json === undefined ? undefined : parseBounded(json);
+  const error = parsed(json);
   return error === undefined ? unreadableError : geminiInBandFailure({ error });
 }
 
 const withheldReasons: ReadonlySet<string> = new Set([
-  'SAFETY',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'SPII',
-  'RECITATION',
-  'MODEL_ARMOR',
-  'IMAGE_SAFETY',
-  'IMAGE_PROHIBITED_CONTENT',
-  'IMAGE_RECITATION',
+  ...['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION', 'MODEL_ARMOR'],
+  ...['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'],
 ]);
 
 /** The upstream replied, and billed, but sent no image, or something that isn't one. */
@@ -132,10 +131,6 @@ const refused: FailureReport = {
   retryAfterMs: undefined,
   fault: 'request',
 };
-
-function isWithheld(finishReason: string): boolean {
-  return withheldReasons.has(finishReason);
-}
 
 function failureWithoutImage(reply: {
   readonly isBlocked: boolean;
@@ -168,7 +163,7 @@ interface ImageReplyListener {
 function readImageReply(listener: ImageReplyListener): StringExtractor {
   const stringValue = (receive: (value: string) => void): ExtractionRule => ({
     text: (json) => {
-      const word = stringIn(json);
+      const word = nonEmpty(parsed(json));
       if (word !== undefined) receive(word);
     },
   });
@@ -219,7 +214,7 @@ function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): Extra
   };
   const mimeType: ExtractionRule = {
     text: (json) => {
-      isImage = /^image\//i.test(stringIn(json) ?? 'image/');
+      isImage = /^image\//i.test(nonEmpty(parsed(json)) ?? 'image/');
       if (begun && !isImage) listener.notAnImage();
     },
   };
@@ -230,9 +225,4 @@ function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): Extra
     },
     members: { mimeType, mime_type: mimeType, data: { string: data } },
   };
-}
-
-function stringIn(json: string | undefined): string | undefined {
-  const value = json === undefined ? undefined : parseBounded(json);
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -9,54 +9,51 @@ import type { ToolCallBegin } from '../../../canonical/reply.ts';
 /** Visible text, which includes refusals, or a thought. */
 export type TextKind = 'visible' | 'thought';
 
-export interface PartList {
+export class PartList {
+  #parts: string[] = [];
+  #openText: { readonly kind: TextKind; text: string } | undefined;
+
   /** Appends the text to the previous part if that is text of the same kind. */
-  addText(text: string, kind: TextKind, providerData: ProviderData | undefined): void;
+  addText(text: string, kind: TextKind, providerData: ProviderData | undefined): void {
+    // Encrypted reasoning needs a separate part, because its data would otherwise be taken for the
+    // signature of the text before it.
+    const joins = this.#openText?.kind === kind && providerData?.kind !== 'encrypted';
+    if (!joins) this.#close(undefined);
+    if (this.#openText !== undefined) this.#openText.text += text;
+    else if (text !== '' || providerData !== undefined) this.#openText = { kind, text };
+    if (providerData !== undefined) this.#close(providerData);
+  }
+
   /** Adds a part other than text, with a member such as {@link functionCall} writes. */
-  add(member: string, providerData: ProviderData | undefined): void;
+  add(member: string, providerData: ProviderData | undefined): void {
+    this.#close(undefined);
+    this.#parts.push(`{${member}${signature(providerData)}}`);
+  }
+
   /** Adds hidden reasoning: an empty part with a signature, which Google's clients send back. */
-  addHidden(hidden: HiddenReasoning): void;
-  isEmpty(): boolean;
-  take(): string;
-}
+  addHidden(hidden: HiddenReasoning): void {
+    this.#close(undefined);
+    const { providerData } = hidden;
+    const data = providerData?.provider === 'gemini' ? providerData.data : sealReasoning(hidden);
+    this.#parts.push(`{"text":"","thoughtSignature":${quoted(data)}}`);
+  }
 
-export function partList(): PartList {
-  let parts: string[] = [];
-  let openText: { readonly kind: TextKind; text: string } | undefined;
+  isEmpty(): boolean {
+    return this.#openText === undefined && this.#parts.length === 0;
+  }
 
-  const close = (providerData: ProviderData | undefined): void => {
-    if (openText !== undefined) parts.push(textPart(openText.text, openText.kind, providerData));
-    openText = undefined;
-  };
+  take(): string {
+    this.#close(undefined);
+    const text = this.#parts.join(',');
+    this.#parts = [];
+    return text;
+  }
 
-  return {
-    addText: (text, kind, providerData) => {
-      // Encrypted reasoning needs a separate part, because its data would otherwise be taken for
-      // the signature of the text before it.
-      const joins = openText?.kind === kind && providerData?.kind !== 'encrypted';
-      if (!joins) close(undefined);
-      if (openText !== undefined) openText.text += text;
-      else if (text !== '' || providerData !== undefined) openText = { kind, text };
-      if (providerData !== undefined) close(providerData);
-    },
-    add: (member, providerData) => {
-      close(undefined);
-      parts.push(`{${member}${signature(providerData)}}`);
-    },
-    addHidden: (hidden) => {
-      close(undefined);
-      const { providerData } = hidden;
-      const data = providerData?.provider === 'gemini' ? providerData.data : sealReasoning(hidden);
-      parts.push(`{"text":"","thoughtSignature":${quoted(data)}}`);
-    },
-    isEmpty: () => openText === undefined && parts.length === 0,
-    take: () => {
-      close(undefined);
-      const text = parts.join(',');
-      parts = [];
-      return text;
-    },
-  };
+  #close(providerData: ProviderData | undefined): void {
+    const open = this.#openText;
+    if (open !== undefined) this.#parts.push(textPart(open.text, open.kind, providerData));
+    this.#openText = undefined;
+  }
 }
 
 export function textPart(

@@ -1,8 +1,9 @@
 /** Reads the conversation and the system instruction of a native request. */
+
 import { checkMessageCount } from '../../../canonical/complexity.ts';
 import type { TextPart, Turn } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../../json.ts';
+import { notPortable } from '../../not-portable.ts';
 import { refuse } from '../../read-members.ts';
 import { type Drop, dropUnknown, field, listField, textField } from './fields.ts';
 import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
@@ -38,13 +39,7 @@ function systemPart(value: JsonValue, at: string, drop: Drop): readonly TextPart
   const part = readPart(value, { at, position: [0, 0], drop });
   if (part?.kind === 'text') return part.text === '' ? [] : [part];
   if (part === undefined) return [];
-  throw new GatewayError(
-    'not_portable',
-    'A system instruction can only be text. Send this part in `contents`.',
-    {
-      param: at,
-    },
-  );
+  throw notPortable(at, 'A system instruction can only be text. Send this part in `contents`.');
 }
 
 function partsOf(

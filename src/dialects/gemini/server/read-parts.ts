@@ -2,10 +2,10 @@
  * Reads one part of a content. Its kind depends on its members, never on the role of the content.
  */
 import { isEnvelope, unseal, unsealReasoning } from '../../../canonical/envelope.ts';
-import type { HiddenReasoning, ProviderData } from '../../../canonical/provider-data.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
+import { isJsonObject, type JsonValue } from '../../../json.ts';
 import { refuse } from '../../read-members.ts';
 import {
   type Drop,
@@ -55,7 +55,7 @@ export function readPart(part: JsonValue, location: PartLocation): DraftPart | u
   for (const { written, value } of others) if (isNonEmpty(value)) drop(`${at}.${written}`);
   const kind = kindAmong(fields, at);
   const isThought = field(part, 'thought') === true;
-  const hidden = hiddenIn(part, at);
+  const hidden = unsealReasoning(textField(part, 'thoughtSignature', at) ?? '');
   if (hidden !== undefined && field(part, 'text') === '') {
     return { kind: 'reasoning', at, text: hidden.text, providerData: hidden.providerData };
   }
@@ -91,10 +91,6 @@ function providerDataIn(part: JsonValue, at: string): ProviderData | undefined {
   if (data === undefined || data === '') return undefined;
   if (isEnvelope(data)) return unseal(data);
   return { provider: 'gemini', kind: 'signature', data };
-}
-
-function hiddenIn(part: JsonValue, at: string): HiddenReasoning | undefined {
-  return unsealReasoning(textField(part, 'thoughtSignature', at) ?? '');
 }
 
 function dropPart({ at, drop }: PartLocation): undefined {
@@ -193,12 +189,8 @@ function unwrapped(response: JsonValue | undefined): JsonValue | undefined {
 }
 
 function onlyMember(response: JsonValue | undefined): readonly [string, JsonValue] | undefined {
-  const members = isJsonObject(response) ? entriesOf(response) : [];
+  const members = isJsonObject(response) ? Object.entries(response) : [];
   return members.length === 1 ? members[0] : undefined;
-}
-
-function entriesOf(value: JsonObject): readonly (readonly [string, JsonValue])[] {
-  return Object.entries(value);
 }
 
 function textOf(value: JsonValue | undefined): string {

@@ -46,37 +46,16 @@ export interface ReadSettings {
 
 const at = 'generationConfig';
 const read: readonly string[] = [
-  'maxOutputTokens',
-  'temperature',
-  'topP',
-  'topK',
-  'presencePenalty',
-  'frequencyPenalty',
-  'seed',
-  'stopSequences',
-  'candidateCount',
-  'responseLogprobs',
-  'logprobs',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'responseFormat',
-  'responseModalities',
-  'thinkingConfig',
+  ...['maxOutputTokens', 'temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty'],
+  ...['seed', 'stopSequences', 'candidateCount', 'responseLogprobs', 'logprobs'],
+  ...['responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseFormat'],
+  ...['responseModalities', 'thinkingConfig'],
 ];
 /** Known members that have no equivalent at other providers. */
 const googleOnly: readonly string[] = [
-  'speechConfig',
-  'mediaResolution',
-  'imageConfig',
-  'audioTranscriptionConfig',
-  'audioTimestamp',
-  'enableAffectiveDialog',
-  'enableEnhancedCivicAnswers',
-  'modelConfig',
-  'modelSelectionConfig',
-  'routingConfig',
-  'translationConfig',
+  ...['speechConfig', 'mediaResolution', 'imageConfig', 'audioTranscriptionConfig'],
+  ...['audioTimestamp', 'enableAffectiveDialog', 'enableEnhancedCivicAnswers', 'modelConfig'],
+  ...['modelSelectionConfig', 'routingConfig', 'translationConfig'],
 ];
 const modalities: Readonly<Record<string, Modality>> = {
   TEXT: 'text',

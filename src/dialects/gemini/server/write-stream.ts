@@ -6,7 +6,7 @@ import { oneLine } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { geminiErrorText } from '../errors.ts';
-import { byIndex, newReplyBuilder, type ReplyBuilder } from './reply-builder.ts';
+import { ReplyBuilder } from './reply-builder.ts';
 
 interface Framing {
   document(text: string): string;
@@ -17,7 +17,7 @@ interface Framing {
 /** Calls are sent whole: Google's clients can't join fragments. Finish and usage come last. */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
   const framing = head.framing === 'sse' ? sseFraming() : arrayFraming();
-  const reply = newReplyBuilder(head);
+  const reply = new ReplyBuilder(head);
   let hasEnded = false;
 
   return {
@@ -60,7 +60,7 @@ function lastOf(reply: ReplyBuilder): readonly string[] {
   const prompt = reply.prompt();
   const tail = `${reply.usage()}${reply.tail()}`;
   if (prompt !== undefined) return [`{${prompt}${tail}`];
-  return byIndex(reply.candidates()).map((one) => `{"candidates":[${one.last()}]${tail}`);
+  return reply.candidatesByIndex().map((one) => `{"candidates":[${one.last()}]${tail}`);
 }
 
 /** SSE without comments, event lines and `[DONE]`: each of them breaks one of Google's clients. */

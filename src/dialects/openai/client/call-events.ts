@@ -17,145 +17,144 @@ export interface CallContext {
   readonly ids: () => string;
 }
 
-export interface CallEvents {
-  /** `signature` is the message's so far; it belongs to a first call that has none of its own. */
-  next(signature: ProviderData | undefined): readonly ContentEvent[];
-  /** Ends the open call if it is whole, because other content follows. */
-  endWhole(): readonly ContentEvent[];
-  end(signature: ProviderData | undefined, finishReason: string): readonly ContentEvent[];
-  heldChars(): number;
-}
-
 interface OpenCall {
   readonly call: number;
   readonly providerData: ProviderData | undefined;
   sentChars: number;
 }
 
-interface WriterState extends CallContext {
-  readonly choice: number;
-  readonly slots: ToolSlots;
+export class CallEvents {
+  readonly #choice: number;
+  readonly #slots: ToolSlots;
+  readonly #context: CallContext;
   /** The position of the first call that has not ended. */
-  position: number;
-  open: OpenCall | undefined;
+  #position = 0;
+  #open: OpenCall | undefined;
   /** The number of calls that have begun. */
-  count: number;
-  readonly takenIds: Set<string>;
-  sentChars: number;
-  firstSignature: ProviderData | undefined;
-}
+  #count = 0;
+  readonly #takenIds = new Set<string>();
+  #sentChars = 0;
+  #firstSignature: ProviderData | undefined;
 
-export function callEvents(
-  choice: number,
-  slots: ToolSlots,
-  { names, ids }: CallContext,
-): CallEvents {
-  const state: WriterState = {
-    choice,
-    slots,
-    names,
-    ids,
-    position: 0,
-    open: undefined,
-    count: 0,
-    takenIds: new Set(),
-    sentChars: 0,
-    firstSignature: undefined,
-  };
-  return {
-    next: (signature) => {
-      const events: ContentEvent[] = [];
-      while (slots.isFollowed(state.position)) endCall(state, events, { signature, isCut: false });
-      continueCall(state, events, signature);
-      return events;
-    },
-    endWhole: () => {
-      const events: ContentEvent[] = [];
-      if (state.open !== undefined && slots.isWhole(state.position)) {
-        endCall(state, events, { signature: undefined, isCut: false });
-      }
-      return events;
-    },
-    end: (signature, finishReason) => endAll(state, signature, finishReason),
-    heldChars: () => slots.argumentChars() - state.sentChars,
-  };
-}
-
-/**
- * Sends what the current call has got. It begins when its id, its name and the first of its
- * arguments are known: until then pieces may add to the name, and an id that comes later could no
- * longer be sent. A call that never gets an id is held back, and so is the text of a custom call,
- * whose JSON form needs all of it.
- */
-function continueCall(
-  state: WriterState,
-  events: ContentEvent[],
-  signature: ProviderData | undefined,
-): void {
-  const slot = state.slots.at(state.position);
-  if (slot === undefined || slot.name === '' || slot.id === '' || slot.isCustom) return;
-  if (slot.arguments === '') return;
-  state.open ??= begin(state, events, { slot, text: '', signature });
-  sendArguments(state, state.open, { slot, events });
-}
-
-function begin(
-  state: WriterState,
-  events: ContentEvent[],
-  given: {
-    readonly slot: HeldCall;
-    readonly text: string;
-    readonly signature: ProviderData | undefined;
-  },
-): OpenCall {
-  const { choice, count: call, takenIds, names, ids } = state;
-  const { slot, text, signature } = given;
-  const providerData = slot.providerData ?? (call === 0 ? signature : undefined);
-  if (call === 0) state.firstSignature = providerData;
-  const isUnique = slot.id !== '' && !takenIds.has(slot.id);
-  const id = isUnique ? slot.id : newCallId(ids);
-  takenIds.add(slot.id);
-  state.count += 1;
-  const name = names.caller(slot.name);
-  events.push({ type: 'tool_begin', choice, call, id, name, arguments: text, providerData });
-  return { call, providerData, sentChars: 0 };
-}
-
-function sendArguments(
-  state: WriterState,
-  open: OpenCall,
-  { slot, events }: { readonly slot: HeldCall; readonly events: ContentEvent[] },
-): void {
-  const text = slot.arguments.slice(open.sentChars);
-  if (text === '') return;
-  const { choice } = state;
-  events.push({ type: 'tool_arguments', choice, call: open.call, text });
-  open.sentChars += text.length;
-  state.sentChars += text.length;
-}
-
-/** Ends the current call, or leaves it out if it has no name. The next one becomes the current. */
-function endCall(
-  state: WriterState,
-  events: ContentEvent[],
-  given: { readonly signature: ProviderData | undefined; readonly isCut: boolean },
-): void {
-  const { choice, slots, position, open } = state;
-  const slot = slots.at(position);
-  state.open = undefined;
-  state.position += 1;
-  if (slot === undefined) return;
-  slots.close(position);
-  if (open !== undefined) {
-    sendArguments(state, open, { slot, events });
-    events.push({ type: 'tool_end', choice, call: open.call });
-    return addLateSignature(events, choice, { slot, open });
+  constructor(choice: number, slots: ToolSlots, context: CallContext) {
+    this.#choice = choice;
+    this.#slots = slots;
+    this.#context = context;
   }
-  state.sentChars += slot.arguments.length;
-  if (slot.name === '') return;
-  const text = argumentsOf(slot, given.isCut);
-  const { call } = begin(state, events, { slot, text, signature: given.signature });
-  events.push({ type: 'tool_end', choice, call });
+
+  /** `signature` is the message's so far; it belongs to a first call that has none of its own. */
+  next(signature: ProviderData | undefined): readonly ContentEvent[] {
+    const events: ContentEvent[] = [];
+    while (this.#slots.isFollowed(this.#position)) {
+      this.#endCall(events, { signature, isCut: false });
+    }
+    this.#continueCall(events, signature);
+    return events;
+  }
+
+  /** Ends the open call if it is whole, because other content follows. */
+  endWhole(): readonly ContentEvent[] {
+    const events: ContentEvent[] = [];
+    if (this.#open !== undefined && this.#slots.isWhole(this.#position)) {
+      this.#endCall(events, { signature: undefined, isCut: false });
+    }
+    return events;
+  }
+
+  heldChars(): number {
+    return this.#slots.argumentChars() - this.#sentChars;
+  }
+
+  /**
+   * Sends what the current call has got. It begins when its id, its name and the first of its
+   * arguments are known: until then pieces may add to the name, and an id that comes later could no
+   * longer be sent. A call that never gets an id is held back, and so is the text of a custom call,
+   * whose JSON form needs all of it.
+   */
+  #continueCall(events: ContentEvent[], signature: ProviderData | undefined): void {
+    const slot = this.#slots.at(this.#position);
+    if (slot === undefined || slot.name === '' || slot.id === '' || slot.isCustom) return;
+    if (slot.arguments === '') return;
+    this.#open ??= this.#begin(events, { slot, text: '', signature });
+    this.#sendArguments(this.#open, { slot, events });
+  }
+
+  #begin(
+    events: ContentEvent[],
+    given: {
+      readonly slot: HeldCall;
+      readonly text: string;
+      readonly signature: ProviderData | undefined;
+    },
+  ): OpenCall {
+    const { slot, text, signature } = given;
+    const choice = this.#choice;
+    const call = this.#count;
+    const providerData = slot.providerData ?? (call === 0 ? signature : undefined);
+    if (call === 0) this.#firstSignature = providerData;
+    const isUnique = slot.id !== '' && !this.#takenIds.has(slot.id);
+    const id = isUnique ? slot.id : newCallId(this.#context.ids);
+    this.#takenIds.add(slot.id);
+    this.#count += 1;
+    const name = this.#context.names.caller(slot.name);
+    events.push({ type: 'tool_begin', choice, call, id, name, arguments: text, providerData });
+    return { call, providerData, sentChars: 0 };
+  }
+
+  #sendArguments(
+    open: OpenCall,
+    { slot, events }: { readonly slot: HeldCall; readonly events: ContentEvent[] },
+  ): void {
+    const text = slot.arguments.slice(open.sentChars);
+    if (text === '') return;
+    events.push({ type: 'tool_arguments', choice: this.#choice, call: open.call, text });
+    open.sentChars += text.length;
+    this.#sentChars += text.length;
+  }
+
+  /** Ends the current call, or leaves it out if it has no name. The next one becomes current. */
+  #endCall(
+    events: ContentEvent[],
+    given: { readonly signature: ProviderData | undefined; readonly isCut: boolean },
+  ): void {
+    const position = this.#position;
+    const open = this.#open;
+    const slot = this.#slots.at(position);
+    this.#open = undefined;
+    this.#position += 1;
+    if (slot === undefined) return;
+    this.#slots.close(position);
+    if (open !== undefined) {
+      this.#sendArguments(open, { slot, events });
+      events.push({ type: 'tool_end', choice: this.#choice, call: open.call });
+      return addLateSignature(events, this.#choice, { slot, open });
+    }
+    this.#sentChars += slot.arguments.length;
+    if (slot.name === '') return;
+    const text = argumentsOf(slot, given.isCut);
+    const { call } = this.#begin(events, { slot, text, signature: given.signature });
+    events.push({ type: 'tool_end', choice: this.#choice, call });
+  }
+
+  end(signature: ProviderData | undefined, finishReason: string): readonly ContentEvent[] {
+    const events: ContentEvent[] = [];
+    if (signature !== undefined && !this.#isWithFirstCall(signature)) {
+      events.push({ type: 'text', choice: this.#choice, text: '', providerData: signature });
+    }
+    const last = this.#slots.calls().at(-1);
+    let slot = this.#slots.at(this.#position);
+    while (slot !== undefined) {
+      this.#endCall(events, { signature, isCut: slot === last && mayCutLastCall(finishReason) });
+      slot = this.#slots.at(this.#position);
+    }
+    return events;
+  }
+
+  #isWithFirstCall(signature: ProviderData): boolean {
+    if (this.#count > 0) return this.#firstSignature === signature;
+    const [first] = this.#slots.calls();
+    return first !== undefined && first.providerData === undefined;
+  }
 }
 
 /** A signature that came after the beginning of its call is sent after the call. */
@@ -167,32 +166,6 @@ function addLateSignature(
   const { providerData } = slot;
   if (providerData === undefined || open.providerData !== undefined) return;
   events.push({ type: 'text', choice, text: '', providerData });
-}
-
-function endAll(
-  state: WriterState,
-  signature: ProviderData | undefined,
-  finishReason: string,
-): readonly ContentEvent[] {
-  const { choice, slots } = state;
-  const events: ContentEvent[] = [];
-  if (signature !== undefined && !isWithFirstCall(state, signature)) {
-    events.push({ type: 'text', choice, text: '', providerData: signature });
-  }
-  const last = slots.calls().at(-1);
-  for (let slot = slots.at(state.position); slot !== undefined; slot = slots.at(state.position)) {
-    endCall(state, events, { signature, isCut: slot === last && mayCutLastCall(finishReason) });
-  }
-  return events;
-}
-
-function isWithFirstCall(
-  { count, firstSignature, slots }: WriterState,
-  signature: ProviderData,
-): boolean {
-  if (count > 0) return firstSignature === signature;
-  const [first] = slots.calls();
-  return first !== undefined && first.providerData === undefined;
 }
 
 export function argumentTexts(slots: ToolSlots, finishReason: string): readonly string[] {

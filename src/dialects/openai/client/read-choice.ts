@@ -12,12 +12,12 @@ import {
   type JsonObject,
   type JsonValue,
   member,
+  stringOrEmpty,
 } from '../../../json.ts';
-import { argumentTexts, type CallContext, type CallEvents, callEvents } from './call-events.ts';
+import { argumentTexts, type CallContext, CallEvents } from './call-events.ts';
 import { type Finish, finishOf, unusable } from './finish.ts';
 import { signatureOf } from './signature.ts';
-import { stringOrEmpty } from './string-or-empty.ts';
-import { type ToolSlots, toolSlots } from './tool-slots.ts';
+import { ToolSlots } from './tool-slots.ts';
 
 export interface ReadContext extends CallContext {
   /** The vendor does not count reasoning as part of the completion. */
@@ -25,125 +25,110 @@ export interface ReadContext extends CallContext {
   readonly stop: readonly string[];
 }
 
-export interface ChoiceReader {
+export class ChoiceReader {
+  readonly #choice: number;
+  readonly #stop: readonly string[];
+  readonly #messages: MessageReader;
+  readonly #slots: ToolSlots;
+  readonly #calls: CallEvents;
+  #finishReason = '';
+  /** What ended the text, as vLLM and SGLang say it: a text or the number of a token. */
+  #stoppedBy: JsonValue | undefined;
+  #hasOutput = false;
+  #signature: ProviderData | undefined;
+
+  constructor(choice: number, context: ReadContext) {
+    this.#choice = choice;
+    this.#stop = context.stop;
+    this.#messages = new MessageReader(choice);
+    this.#slots = new ToolSlots(context.names);
+    this.#calls = new CallEvents(choice, this.#slots, context);
+  }
+
   /** Reads one element of a chunk's `choices`. */
-  piece(node: JsonValue): readonly ContentEvent[];
-  /** Does the same, but holds all calls back until the end. */
-  heldPiece(node: JsonValue): readonly ContentEvent[];
-  whole(node: JsonValue): readonly ContentEvent[];
-  heldChars(): number;
-  finished(): boolean;
+  piece(node: JsonValue): readonly ContentEvent[] {
+    return this.#withCalls(this.heldPiece(node));
+  }
+
+  heldChars(): number {
+    return this.#calls.heldChars();
+  }
+
+  finished(): boolean {
+    return this.#finishReason !== '';
+  }
+
   /** True if the upstream has sent neither a finish reason nor the whole of every tool call. */
-  hasOpenCall(): boolean;
+  hasOpenCall(): boolean {
+    return this.#finishReason === '' && argumentTexts(this.#slots, '').some(isOpen);
+  }
+
+  /** Does the same, but holds all calls back until the end. */
+  heldPiece(node: JsonValue): readonly ContentEvent[] {
+    const delta = member(node, 'delta');
+    // Some servers reply to a streaming request with one whole message, or repeat the whole message
+    // at the end.
+    if (!isJsonObject(delta)) {
+      return this.#hasOutput || !this.#slots.isEmpty() ? this.#read(node, null) : this.whole(node);
+    }
+    this.#slots.add(items(member(delta, 'tool_calls')));
+    return this.#read(node, delta);
+  }
+
+  #withCalls(events: readonly ContentEvent[]): readonly ContentEvent[] {
+    // Most pieces are text of a reply without calls.
+    if (this.#slots.isEmpty()) return events;
+    // Calls that were sent whole may run at once, also if the reply fails later.
+    if (this.#slots.isUnclear()) {
+      return [...events, { type: 'unusable', reason: 'upstream_unusable_output' }];
+    }
+    const ended = events.length > 0 ? this.#calls.endWhole() : [];
+    return [...ended, ...events, ...this.#calls.next(this.#signature)];
+  }
+
+  whole(node: JsonValue): readonly ContentEvent[] {
+    const message = member(node, 'message') ?? member(node, 'delta') ?? null;
+    this.#slots.addWhole(items(member(message, 'tool_calls')));
+    return this.#read(node, message);
+  }
+
+  #read(node: JsonValue, message: JsonValue): readonly ContentEvent[] {
+    const events = this.#messages.read(message);
+    this.#hasOutput ||= events.length > 0;
+    this.#slots.addFunctionCall(member(message, 'function_call') ?? null);
+    this.#signature = signatureOf(message) ?? this.#signature;
+    const finishReason = stringOrEmpty(member(node, 'finish_reason'));
+    if (finishReason !== '') {
+      this.#finishReason = finishReason;
+      this.#stoppedBy = member(node, 'stop_reason') ?? member(node, 'matched_stop');
+    }
+    const logprobs = logprobEvents(node, this.#choice);
+    const citations = citationEvents(message, this.#choice);
+    // Most pieces hold neither, and this code runs for each of them.
+    if (logprobs.length === 0 && citations.length === 0) return events;
+    return [...events, ...logprobs, ...citations];
+  }
+
   /** Its events were held back until then: tool calls, and a signature that belongs to them. */
   end(): {
     readonly events: readonly ContentEvent[];
     readonly finish: Finish;
     readonly stopSequence: string | undefined;
-  };
-}
-
-interface ChoiceState {
-  readonly choice: number;
-  readonly messages: MessageReader;
-  readonly slots: ToolSlots;
-  readonly calls: CallEvents;
-  finishReason: string;
-  /** What ended the text, as vLLM and SGLang say it: a text or the number of a token. */
-  stoppedBy: JsonValue | undefined;
-  hasOutput: boolean;
-  signature: ProviderData | undefined;
-}
-
-export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
-  const slots = toolSlots(context.names);
-  const calls = callEvents(choice, slots, context);
-  const state: ChoiceState = {
-    choice,
-    messages: messageReader(choice),
-    slots,
-    calls,
-    finishReason: '',
-    stoppedBy: undefined,
-    hasOutput: false,
-    signature: undefined,
-  };
-  return {
-    piece: (node) => withCalls(state, readPiece(state, node)),
-    heldPiece: (node) => readPiece(state, node),
-    whole: (node) => readWhole(state, node),
-    heldChars: calls.heldChars,
-    finished: () => state.finishReason !== '',
-    hasOpenCall: () => state.finishReason === '' && argumentTexts(slots, '').some(isOpen),
-    end: () => endChoice(state, context),
-  };
-}
-
-function readPiece(state: ChoiceState, node: JsonValue): readonly ContentEvent[] {
-  const { slots, hasOutput } = state;
-  const delta = member(node, 'delta');
-  // Some servers reply to a streaming request with one whole message, or repeat the whole message
-  // at the end.
-  if (!isJsonObject(delta)) {
-    return hasOutput || !slots.isEmpty() ? read(state, node, null) : readWhole(state, node);
+  } {
+    const texts = argumentTexts(this.#slots, this.#finishReason);
+    const hasCalls = texts.length > 0;
+    const finish = this.#slots.endsUnclear()
+      ? unusable('upstream_unusable_output', true)
+      : finishOf({
+          finishReason: this.#finishReason,
+          refusal: this.#messages.refusal(),
+          hasCalls,
+          hasCutCall: texts.some(this.#finishReason === '' ? isOpen : isCutJson),
+          hasOutput: this.#hasOutput || hasCalls,
+        });
+    const stopSequence = this.#stop.find((text) => text === this.#stoppedBy);
+    return { events: this.#calls.end(this.#signature, this.#finishReason), finish, stopSequence };
   }
-  slots.add(items(member(delta, 'tool_calls')));
-  return read(state, node, delta);
-}
-
-function withCalls(
-  { slots, calls, signature }: ChoiceState,
-  events: readonly ContentEvent[],
-): readonly ContentEvent[] {
-  // Most pieces are text of a reply without calls.
-  if (slots.isEmpty()) return events;
-  // Calls that were sent whole may run at once, also if the reply fails later.
-  if (slots.isUnclear()) {
-    return [...events, { type: 'unusable', reason: 'upstream_unusable_output' }];
-  }
-  const ended = events.length > 0 ? calls.endWhole() : [];
-  return [...ended, ...events, ...calls.next(signature)];
-}
-
-function readWhole(state: ChoiceState, node: JsonValue): readonly ContentEvent[] {
-  const message = member(node, 'message') ?? member(node, 'delta') ?? null;
-  state.slots.addWhole(items(member(message, 'tool_calls')));
-  return read(state, node, message);
-}
-
-function read(state: ChoiceState, node: JsonValue, message: JsonValue): readonly ContentEvent[] {
-  const { messages, slots, choice } = state;
-  const events = messages.read(message);
-  state.hasOutput ||= events.length > 0;
-  slots.addFunctionCall(member(message, 'function_call') ?? null);
-  state.signature = signatureOf(message) ?? state.signature;
-  const finishReason = stringOrEmpty(member(node, 'finish_reason'));
-  if (finishReason !== '') {
-    state.finishReason = finishReason;
-    state.stoppedBy = member(node, 'stop_reason') ?? member(node, 'matched_stop');
-  }
-  const logprobs = logprobEvents(node, choice);
-  const citations = citationEvents(message, choice);
-  // Most pieces hold neither, and this code runs for each of them.
-  if (logprobs.length === 0 && citations.length === 0) return events;
-  return [...events, ...logprobs, ...citations];
-}
-
-function endChoice(state: ChoiceState, { stop }: ReadContext): ReturnType<ChoiceReader['end']> {
-  const { slots, calls, messages, finishReason, signature, stoppedBy } = state;
-  const texts = argumentTexts(slots, finishReason);
-  const hasCalls = texts.length > 0;
-  const finish = slots.endsUnclear()
-    ? unusable('upstream_unusable_output', true)
-    : finishOf({
-        finishReason,
-        refusal: messages.refusal(),
-        hasCalls,
-        hasCutCall: texts.some(finishReason === '' ? isOpen : isCutJson),
-        hasOutput: state.hasOutput || hasCalls,
-      });
-  const stopSequence = stop.find((text) => text === stoppedBy);
-  return { events: calls.end(signature, finishReason), finish, stopSequence };
 }
 
 /**
@@ -154,35 +139,55 @@ function isOpen(args: string): boolean {
   return !isJsonObject(parseBounded(args));
 }
 
-interface MessageReader {
-  read(message: JsonValue): readonly ContentEvent[];
-  refusal(): string;
-}
-
-function messageReader(choice: number): MessageReader {
-  const reasoning = reasoningReader(choice);
-  let refusal = '';
+class MessageReader {
+  readonly #choice: number;
+  /** Reasoning has come as plain text: the texts of the details repeat it and are ignored. */
+  #isPlain = false;
+  #refusal = '';
   /** Detected from the first piece of audio, because later pieces have no header. */
-  let audioType: string | undefined;
-  return {
-    read: (message) => {
-      const events: ContentEvent[] = [...reasoning.read(message)];
-      addContent(events, member(message, 'content'), choice);
-      const refused = stringOrEmpty(member(message, 'refusal'));
-      if (refused !== '') events.push({ type: 'refusal', choice, text: refused });
-      refusal += refused;
-      for (const image of items(member(message, 'images'))) {
-        events.push(...imageEvents(image, choice));
-      }
-      const audio = member(message, 'audio');
-      if (audio) {
-        audioType ??= audioTypeOf(audio);
-        events.push(...audioEvents(audio, { choice, mimeType: audioType ?? '' }));
-      }
-      return events;
-    },
-    refusal: () => refusal,
-  };
+  #audioType: string | undefined;
+
+  constructor(choice: number) {
+    this.#choice = choice;
+  }
+
+  read(message: JsonValue): readonly ContentEvent[] {
+    const choice = this.#choice;
+    const events: ContentEvent[] = [...this.#readReasoning(message)];
+    addContent(events, member(message, 'content'), choice);
+    const refused = stringOrEmpty(member(message, 'refusal'));
+    if (refused !== '') events.push({ type: 'refusal', choice, text: refused });
+    this.#refusal += refused;
+    for (const image of items(member(message, 'images'))) {
+      events.push(...imageEvents(image, choice));
+    }
+    const audio = member(message, 'audio');
+    if (audio) {
+      this.#audioType ??= audioTypeOf(audio);
+      events.push(...audioEvents(audio, choice, this.#audioType ?? ''));
+    }
+    return events;
+  }
+
+  refusal(): string {
+    return this.#refusal;
+  }
+
+  #readReasoning(message: JsonValue): readonly TextEvent<'reasoning'>[] {
+    const plain =
+      stringOrEmpty(member(message, 'reasoning_content')) ||
+      stringOrEmpty(member(message, 'reasoning'));
+    this.#isPlain ||= plain !== '';
+    const details = items(member(message, 'reasoning_details'));
+    if (plain === '' && details.length === 0) return [];
+    const detailPieces = details.map((detail) => ({
+      text: this.#isPlain ? '' : textOf(detail),
+      providerData: providerDataOf(detail),
+    }));
+    return [{ text: plain, providerData: undefined }, ...detailPieces]
+      .filter(({ text, providerData }) => text !== '' || providerData !== undefined)
+      .map((piece) => ({ type: 'reasoning', choice: this.#choice, ...piece }));
+  }
 }
 
 /** Mistral sends an array of parts: reasoning, text and images in their order. */
@@ -221,32 +226,6 @@ function thinkingText(thinking: JsonValue | undefined): string {
     .join('');
 }
 
-interface ReasoningReader {
-  read(message: JsonValue): readonly TextEvent<'reasoning'>[];
-}
-
-/** Once reasoning has come as plain text, the texts of the details repeat it and are ignored. */
-function reasoningReader(choice: number): ReasoningReader {
-  let isPlain = false;
-  return {
-    read: (message) => {
-      const plain =
-        stringOrEmpty(member(message, 'reasoning_content')) ||
-        stringOrEmpty(member(message, 'reasoning'));
-      isPlain ||= plain !== '';
-      const details = items(member(message, 'reasoning_details'));
-      if (plain === '' && details.length === 0) return [];
-      const detailPieces = details.map((detail) => ({
-        text: isPlain ? '' : textOf(detail),
-        providerData: providerDataOf(detail),
-      }));
-      return [{ text: plain, providerData: undefined }, ...detailPieces]
-        .filter(({ text, providerData }) => text !== '' || providerData !== undefined)
-        .map((piece) => ({ type: 'reasoning', choice, ...piece }));
-    },
-  };
-}
-
 function textOf(detail: JsonValue): string {
   return stringOrEmpty(member(detail, 'text')) || stringOrEmpty(member(detail, 'summary'));
 }
@@ -281,10 +260,7 @@ function audioTypeOf(audio: JsonValue): string | undefined {
   return data === '' ? undefined : (sniffMimeType(data) ?? rawPcm);
 }
 
-function audioEvents(
-  audio: JsonValue | undefined,
-  { choice, mimeType }: { readonly choice: number; readonly mimeType: string },
-): readonly ContentEvent[] {
+function audioEvents(audio: JsonValue, choice: number, mimeType: string): readonly ContentEvent[] {
   const text = stringOrEmpty(member(audio, 'transcript'));
   const data = stringOrEmpty(member(audio, 'data'));
   const transcriptEvents: readonly ContentEvent[] =

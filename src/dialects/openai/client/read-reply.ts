@@ -1,51 +1,43 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events. */
 
 import { type ContentEvent, serviceTiers } from '../../../canonical/reply.ts';
-import type { FailureReason } from '../../../failure-reasons.ts';
-import { items, type JsonValue, member } from '../../../json.ts';
+import { items, type JsonValue, member, nonEmpty } from '../../../json.ts';
 import type { ContentStreamReader, StreamReading } from '../../codec.ts';
 import { openaiUsageReader, usageMerger } from '../../usage/stream-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
-import type { Finish } from './finish.ts';
-import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
-import { stringOrEmpty } from './string-or-empty.ts';
+import { ChoiceReader, type ReadContext } from './read-choice.ts';
 
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
-  const reader = documentReader(context);
-  return [...reader.read(reply, (choice, node) => choice.whole(node)), ...reader.end()];
+  const reader = documentReader(context, (choice, node) => choice.whole(node));
+  return [...reader.read(reply), ...reader.end()];
 }
 
 export function readStream(
   context: ReadContext,
   { holdsCalls }: StreamReading,
 ): ContentStreamReader {
-  const { read, ...rest } = documentReader(context);
-  const piece: ReadNode = holdsCalls
-    ? (choice, node) => choice.heldPiece(node)
-    : (choice, node) => choice.piece(node);
-  return { read: (chunk) => read(chunk, piece), ...rest };
+  return documentReader(context, (choice, node) =>
+    holdsCalls ? choice.heldPiece(node) : choice.piece(node),
+  );
 }
 
-type ReadNode = (choice: ChoiceReader, node: JsonValue) => readonly ContentEvent[];
-
-interface DocumentReader extends Omit<ContentStreamReader, 'read'> {
-  read(document: JsonValue, readNode: ReadNode): readonly ContentEvent[];
-}
-
-function documentReader(context: ReadContext): DocumentReader {
+function documentReader(
+  context: ReadContext,
+  readNode: (choice: ChoiceReader, node: JsonValue) => readonly ContentEvent[],
+): ContentStreamReader {
   const choices = new Map<number, ChoiceReader>();
   let hasBegun = false;
   let isDone = false;
   /** Several events of a stream may report usage, each a part of it. */
   const merge = usageMerger(openaiUsageReader(context.reasoningOutside));
   const choiceAt = (index: number): ChoiceReader => {
-    const reader = choices.get(index) ?? choiceReader(index, context);
+    const reader = choices.get(index) ?? new ChoiceReader(index, context);
     choices.set(index, reader);
     return reader;
   };
 
   return {
-    read: (document, readNode) => {
+    read: (document) => {
       isDone ||= document === '[DONE]';
       const events: ContentEvent[] = hasBegun ? [] : startEvents(document);
       items(member(document, 'choices')).forEach((node, position) => {
@@ -71,8 +63,8 @@ function documentReader(context: ReadContext): DocumentReader {
 
 /** Azure's first chunk has an empty id and model, before the stream states them. */
 function startEvents(document: JsonValue): ContentEvent[] {
-  const id = stringOrEmpty(member(document, 'id')) || undefined;
-  const model = stringOrEmpty(member(document, 'model')) || undefined;
+  const id = nonEmpty(member(document, 'id'));
+  const model = nonEmpty(member(document, 'model'));
   if (id === undefined && model === undefined) return [];
   const stated = member(document, 'service_tier');
   const serviceTier = serviceTiers.find((tier) => tier === stated);
@@ -97,8 +89,10 @@ function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): reado
     return [...content, { type: 'unusable', reason: 'upstream_unusable_output' }];
   }
   if (ends.every(({ finish }) => 'unusable' in finish)) {
-    const reason = ends.map(({ finish }) => unusableReason(finish))[0];
-    return [{ type: 'unusable', reason: reason ?? 'upstream_empty_response' }];
+    const [reason = 'upstream_empty_response'] = ends.flatMap(({ finish }) =>
+      'unusable' in finish ? [finish.unusable] : [],
+    );
+    return [{ type: 'unusable', reason }];
   }
   return ends.flatMap(({ choice, events, finish, stopSequence }): ContentEvent[] => [
     ...events,
@@ -106,8 +100,4 @@ function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): reado
       ? { type: 'finish', choice, reason: 'other' }
       : { type: 'finish', choice, ...finish, stopSequence },
   ]);
-}
-
-function unusableReason(finish: Finish): FailureReason | undefined {
-  return 'unusable' in finish ? finish.unusable : undefined;
 }

@@ -1,7 +1,6 @@
 /** Reads the signature of a Gemini model that is served through an OpenAI-compatible API. */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import { type JsonValue, member } from '../../../json.ts';
-import { stringOrEmpty } from './string-or-empty.ts';
+import { type JsonValue, member, stringOrEmpty } from '../../../json.ts';
 
 /** Reads Google's form, or the older form without a wrapper. */
 export function signatureOf(holder: JsonValue | undefined): ProviderData | undefined {

@@ -1,6 +1,6 @@
 /** Lists the members of a whole chat completion that its events do not carry. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { read, type Shape, unreadOfReply } from '../../unread.ts';
+import { read, reads, type Shape, unreadOfReply } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 
 /** Lists the lost members, as `reply.` and their path. */
@@ -68,25 +68,13 @@ const choice: Shape = {
 
 /** Details of the usage count as read, because callers receive the totals. */
 const usage: Shape = {
-  prompt_tokens: read,
-  completion_tokens: read,
-  total_tokens: read,
-  input_tokens: read,
-  output_tokens: read,
+  ...reads('prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens'),
   prompt_tokens_details: {
-    cached_tokens: read,
-    cache_write_tokens: read,
-    audio_tokens: read,
-    text_tokens: read,
-    image_tokens: read,
+    ...reads('cached_tokens', 'cache_write_tokens', 'audio_tokens', 'text_tokens', 'image_tokens'),
   },
   completion_tokens_details: {
-    reasoning_tokens: read,
-    audio_tokens: read,
-    text_tokens: read,
-    image_tokens: read,
-    accepted_prediction_tokens: read,
-    rejected_prediction_tokens: read,
+    ...reads('reasoning_tokens', 'audio_tokens', 'text_tokens', 'image_tokens'),
+    ...reads('accepted_prediction_tokens', 'rejected_prediction_tokens'),
   },
 };
 

@@ -1,10 +1,11 @@
 /** Writes an image, audio or a document as a part of a message. */
+
 import { dataUrl, mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { notPortable } from '../../not-portable.ts';
 
 /** Files are left to the upstream: OpenAI adds formats, and compatible servers have their own. */
 const accepted: AcceptedMedia = {
@@ -20,11 +21,15 @@ const accepted: AcceptedMedia = {
 export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
   const { source } = part;
   if (source.type === 'file') {
-    throw refusal(part, 'This model cannot read files stored at another provider. Send the bytes.');
+    throw notPortable(
+      part.at,
+      'This model cannot read files stored at another provider. Send the bytes.',
+    );
   }
   if (source.type === 'url') return remoteImage(part, source.url, flags);
   const kind = mediaKindOf(part.mimeType);
-  if (kind === 'video') throw refusal(part, 'This model does not accept video. Leave it out.');
+  if (kind === 'video')
+    throw notPortable(part.at, 'This model does not accept video. Leave it out.');
   checkMediaKind(part, kind, flags);
   if (part.mimeType !== undefined) checkMediaType(part, part.mimeType, accepted);
   if (kind === 'image') return imageNode(part, dataUrl(part.mimeType, source.data));
@@ -54,15 +59,15 @@ const videoSite = /^https?:\/\/(?:[\w-]+\.)*(?:youtube\.com|youtu\.be)(?:[/:?#]|
 
 function remoteImage(part: MediaPart, url: string, flags: ResolvedCapabilities): JsonNode {
   if (!/^https?:\/\//i.test(url) || videoSite.test(url)) {
-    throw refusal(part, 'This model cannot read this URL. Send the bytes.');
+    throw notPortable(part.at, 'This model cannot read this URL. Send the bytes.');
   }
   const mimeType = part.mimeType ?? mimeTypeOfName(url);
   // A URL without a recognisable type is treated as an image, as OpenAI's callers mean it.
   if (mimeType !== undefined && mediaKindOf(mimeType) !== 'image') {
-    throw refusal(part, 'This model accepts only images by URL. Send the bytes.');
+    throw notPortable(part.at, 'This model accepts only images by URL. Send the bytes.');
   }
   if (!flags.mediaUrls || !flags.mediaInput.includes('image')) {
-    throw refusal(part, 'This model does not accept image URLs. Send the bytes.');
+    throw notPortable(part.at, 'This model does not accept image URLs. Send the bytes.');
   }
   if (mimeType !== undefined) checkMediaType(part, mimeType, accepted);
   return imageNode(part, url);
@@ -79,7 +84,7 @@ function audioNode(part: MediaPart, data: string): JsonNode {
   const subtype = part.mimeType?.split('/')[1]?.split(';')[0] ?? '';
   const format = /^(?:x-|vnd\.)?wave?$/.test(subtype) ? 'wav' : mp3Of(subtype);
   if (format === undefined) {
-    throw refusal(part, 'This model accepts audio as WAV or MP3 only.');
+    throw notPortable(part.at, 'This model accepts audio as WAV or MP3 only.');
   }
   return { type: 'input_audio', input_audio: { data, format } };
 }
@@ -94,8 +99,4 @@ function nameOf({ fileName, mimeType }: MediaPart): string {
   const subtype = /^[a-z]+\/([a-z0-9]+)/.exec(mimeType ?? '')?.[1];
   if (subtype === undefined) return 'document';
   return `document.${subtype === 'plain' ? 'txt' : subtype}`;
-}
-
-function refusal({ at }: MediaPart, message: string): GatewayError {
-  return new GatewayError('not_portable', message, { param: at });
 }

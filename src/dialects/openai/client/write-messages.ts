@@ -5,15 +5,15 @@ import { cacheMarksIn, everyPart, unsentProviderData } from '../../../canonical/
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type {
   ContentRequest,
-  MediaPart,
   Part,
   TextPart,
   ToolCallPart,
   Turn,
 } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
+import { runsOf } from '../../../canonical/tool-results.ts';
+import type { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { nothingToSend } from '../../nothing-to-send.ts';
+import { nothingToSend, notPortable } from '../../not-portable.ts';
 import type { Members } from './piece.ts';
 import { reasoningDetails, sendsProviderData, signatureMember } from './write-details.ts';
 import { droppedMediaMembers, mediaNode } from './write-media.ts';
@@ -34,6 +34,7 @@ export function messagesOf(
     .flatMap(({ parts }) => parts.filter(isText));
   const system = [...request.system, ...movedTexts].map(({ text }) => text).concat(hints);
   const turns = request.turns.filter((turn) => !movesToSystem(turn));
+  // Some SDKs split one turn into several. A user message or an instruction stays alone.
   const written = runsOf(turns).map((run) => runMessages(run, context));
   const turnMessages = written.flatMap((piece) => piece.messages);
   const messages = flags.systemInstruction
@@ -54,24 +55,15 @@ export function messagesOf(
 function refusePrefill({ turns }: ContentRequest, { flags }: ToolContext): void {
   const last = turns.at(-1);
   if (flags.prefill || last?.role !== 'assistant') return;
-  const message = 'This model does not continue an assistant message. End with a user message.';
   const param = last.parts[0]?.at;
-  throw new GatewayError('not_portable', message, param === undefined ? {} : { param });
+  throw notPortable(
+    param,
+    'This model does not continue an assistant message. End with a user message.',
+  );
 }
 
 function isText(part: Part): part is TextPart {
   return part.kind === 'text';
-}
-
-/** Some SDKs split one turn into several. A user message or an instruction stays alone. */
-function runsOf(turns: readonly Turn[]): readonly (readonly Turn[])[] {
-  const runs: Turn[][] = [];
-  for (const turn of turns) {
-    const last = runs.at(-1);
-    if (turn.role !== 'system' && last?.[0]?.role === turn.role) last.push(turn);
-    else runs.push([turn]);
-  }
-  return runs;
 }
 
 function runMessages(run: readonly Turn[], context: ToolContext): Messages {
@@ -115,8 +107,10 @@ function userMessage({ parts }: Turn, { flags }: ToolContext): Members[] {
 }
 
 function misplacedCall(at: string): GatewayError {
-  const message = 'A user message contains a function call, but only the model makes calls.';
-  return new GatewayError('not_portable', message, { param: at });
+  return notPortable(
+    at,
+    'A user message contains a function call, but only the model makes calls.',
+  );
 }
 
 function withSystemMessage(
@@ -209,7 +203,7 @@ function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readon
     if (part.kind === 'tool_result') throw refusal(part.at, 'function results');
     if (part.kind !== 'media') return [];
     if (!flags.mediaOutput && part.isGenerated === true) return [];
-    if (!flags.mediaOutput || !isImage(part)) throw refusal(part.at, 'media');
+    if (!flags.mediaOutput || !part.mimeType?.startsWith('image/')) throw refusal(part.at, 'media');
     return [mediaNode(part, flags)];
   });
 }
@@ -218,13 +212,11 @@ function mediaPaths(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(({ kind, at }) => (kind === 'media' ? [at] : []));
 }
 
-function isImage({ mimeType }: MediaPart): boolean {
-  return mimeType?.startsWith('image/') ?? false;
-}
-
 function refusal(at: string, what: string): GatewayError {
-  const message = `This model takes no ${what} in an assistant message. Use a user message.`;
-  return new GatewayError('not_portable', message, { param: at });
+  return notPortable(
+    at,
+    `This model takes no ${what} in an assistant message. Use a user message.`,
+  );
 }
 
 function reasoningPaths(parts: readonly Part[]): readonly string[] {

@@ -12,7 +12,8 @@ export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilit
 }
 
 function requestedPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  const requested = requestedEffort(request);
+  const { reasoning } = request;
+  const requested = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens);
   const hasFunctions = request.tools.some(({ kind }) => kind === 'function');
   if (flags.toolEffortNone && hasFunctions) return effortPiece(request, requested, 'none');
   if (requested === undefined) return emptyPiece;
@@ -33,10 +34,6 @@ function effortPiece(
   const { members } = membersPiece({ reasoning_effort: supported });
   const isReplaced = requested !== undefined && requested !== supported;
   return { members, dropped: isReplaced ? [request.names.reasoning] : [] };
-}
-
-function requestedEffort({ reasoning }: ContentRequest): ReasoningEffort | undefined {
-  return reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens);
 }
 
 function effortOfBudget(budget: number | undefined): ReasoningEffort | undefined {

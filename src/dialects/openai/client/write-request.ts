@@ -1,4 +1,5 @@
 /** Writes a request of the common form as the body of a chat completion. */
+
 import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
@@ -9,8 +10,8 @@ import type {
   TextPart,
   Tool,
 } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
+import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
@@ -18,14 +19,11 @@ import { reasoningPiece } from './write-reasoning.ts';
 import { samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
-export interface WrittenRequest {
-  readonly body: string;
-  readonly dropped: readonly string[];
-  readonly names: FunctionNames;
-}
-
 /** @throws GatewayError `not_portable` for an unsupported member that cannot be dropped */
-export function writeRequest(sent: ContentRequest, target: UpstreamTarget): WrittenRequest {
+export function writeRequest(
+  sent: ContentRequest,
+  target: UpstreamTarget,
+): { readonly body: string; readonly dropped: readonly string[]; readonly names: FunctionNames } {
   const flags = target.capabilities;
   const request = withTextDocuments(flags.customTools ? sent : withoutCustomTools(sent));
   const names = functionNames(namesIn(request), nameRule);
@@ -62,8 +60,7 @@ function customNamesIn({ tools }: ContentRequest): ReadonlySet<string> {
 function ownPiece({ provider, name, value, at, vital }: ProviderMember): Piece {
   if (provider === 'openai') return membersPiece({ [name]: value });
   if (!vital) return droppedPiece(at);
-  const message = 'This model does not support this member. Leave it out.';
-  throw new GatewayError('not_portable', message, { param: at });
+  throw notPortable(at, 'This model does not support this member. Leave it out.');
 }
 
 function streamPiece({ streamed }: ContentRequest, { capabilities }: UpstreamTarget): Piece {

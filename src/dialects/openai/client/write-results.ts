@@ -1,7 +1,6 @@
 /** Writes the results of the caller's functions as tool messages. */
 
-import { createHash } from 'node:crypto';
-import { portableCallId } from '../../../canonical/call-ids.ts';
+import { hashOf, portableCallId } from '../../../canonical/call-ids.ts';
 import { mediaKindOf } from '../../../canonical/media.ts';
 import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
 import type { MediaPart, ToolResultPart } from '../../../canonical/request.ts';
@@ -67,6 +66,6 @@ const maxLength = 40;
 export function upstreamCallId(id: string): string {
   const portable = portableCallId(id);
   if (portable.length <= maxLength) return portable;
-  const hash = createHash('sha256').update(id).digest('hex').slice(0, 12);
+  const hash = hashOf(id).slice(0, 12);
   return `${portable.slice(0, maxLength - hash.length - 1)}_${hash}`;
 }

@@ -1,12 +1,13 @@
 /** Writes limits, sampling parameters, the number of choices and other simple members. */
+
 import {
   asksForTier,
   type ContentRequest,
   changesVerbosity,
   type RequestField,
 } from '../../../canonical/request.ts';
-import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
 /** OpenAI's limit. */
@@ -97,12 +98,10 @@ function candidates(request: ContentRequest, flags: ResolvedCapabilities): Piece
   if (request.candidates > flags.maxCandidates) {
     const most = flags.maxCandidates;
     const choices = most === 1 ? 'one choice' : `at most ${most} choices`;
-    const message = `This model returns ${choices} per request. Request fewer.`;
-    throw new GatewayError('not_portable', message, { param });
+    throw notPortable(param, `This model returns ${choices} per request. Request fewer.`);
   }
   if (request.streamed && !flags.streamedCandidates) {
-    const message = 'This model streams one choice only. Request one, or do not stream.';
-    throw new GatewayError('not_portable', message, { param });
+    throw notPortable(param, 'This model streams one choice only. Request one, or do not stream.');
   }
   return membersPiece({ n: request.candidates });
 }
@@ -123,10 +122,9 @@ function modalities(request: ContentRequest, flags: ResolvedCapabilities): Piece
   const requested = request.modalities ?? [];
   if (requested.every((modality) => modality === 'text')) return emptyPiece;
   if (!flags.mediaOutput) {
-    throw new GatewayError(
-      'not_portable',
+    throw notPortable(
+      request.names.modalities,
       'This model outputs text only. Leave the other output modalities out.',
-      { param: request.names.modalities },
     );
   }
   if (!requested.includes('audio')) return membersPiece({ modalities: requested });

@@ -1,4 +1,5 @@
 /** Writes the caller's functions and custom tools, and which of them the model may or must call. */
+
 import { grammarOf } from '../../../canonical/custom-tools.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
@@ -14,6 +15,7 @@ import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictne
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
 export interface ToolContext {
@@ -80,8 +82,10 @@ function toolList(
 /** A model that is silently denied a search invents the results. */
 function refuseUnlessDropped({ at, typeAt = at }: BuiltInTool, { flags }: ToolContext): void {
   if (flags.dropBuiltInTools) return;
-  const message = 'This model has no such built-in tool. Leave it out, or declare a function.';
-  throw new GatewayError('not_portable', message, { param: typeAt });
+  throw notPortable(
+    typeAt,
+    'This model has no such built-in tool. Leave it out, or declare a function.',
+  );
 }
 
 function isStrict(
@@ -92,14 +96,12 @@ function isStrict(
   return strict === true && flags.strictTools && isStrictSchema(parameters);
 }
 
-interface Declared {
-  readonly tool: FunctionTool;
-  readonly parameters: JsonObject;
-  readonly strict: boolean;
-}
-
 function functionNode(
-  { tool, parameters, strict }: Declared,
+  {
+    tool,
+    parameters,
+    strict,
+  }: { readonly tool: FunctionTool; readonly parameters: JsonObject; readonly strict: boolean },
   { flags, names }: ToolContext,
 ): JsonNode {
   return {

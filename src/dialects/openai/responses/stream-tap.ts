@@ -195,14 +195,10 @@ const announcements: readonly string[] = [
 ];
 /** Events after the deltas of a text, which they repeat. */
 const repetitions: readonly string[] = [
-  'response.output_text.done',
-  'response.refusal.done',
-  'response.reasoning_text.done',
-  'response.reasoning_summary_text.done',
-  'response.reasoning_summary_part.done',
-  'response.content_part.done',
-  'response.function_call_arguments.done',
-  'response.custom_tool_call_input.done',
+  ...['response.output_text.done', 'response.refusal.done', 'response.reasoning_text.done'],
+  ...['response.reasoning_summary_text.done', 'response.reasoning_summary_part.done'],
+  ...['response.content_part.done', 'response.function_call_arguments.done'],
+  ...['response.custom_tool_call_input.done'],
 ];
 
 const announced: ReadonlySet<string> = new Set(announcements);

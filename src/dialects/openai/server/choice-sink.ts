@@ -135,17 +135,14 @@ export class ChunkSink implements ChoiceSink {
   }
 }
 
-interface WrittenCall {
-  readonly begin: ToolCallBegin;
-  readonly extra: Piece | undefined;
-  text: string;
-}
-
 export class MessageSink implements ChoiceSink {
   readonly #index: number;
   readonly #reply: ReplySource;
   readonly #texts = { content: '', refusal: '', reasoning_content: '' };
-  readonly #calls = new Map<number, WrittenCall>();
+  readonly #calls = new Map<
+    number,
+    { readonly begin: ToolCallBegin; readonly extra: Piece | undefined; text: string }
+  >();
   readonly #lists = new Map<ListMember, Piece[]>();
   readonly #audio: EventOf<'media'>[] = [];
   readonly #logprobs: Piece[] = [];

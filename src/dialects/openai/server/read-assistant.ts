@@ -7,7 +7,7 @@ import { derivedCallId } from '../../../canonical/call-ids.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
-import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { items, type JsonObject, type JsonValue, member, stringOrEmpty } from '../../../json.ts';
 import {
   type ObjectAtPath,
   objectIn,
@@ -79,7 +79,7 @@ function readDetail(detail: JsonValue, at: string): readonly ReasoningPart[] {
   const providerData: ProviderData | undefined = isSigned
     ? { provider, kind: 'signature', data: signature }
     : undefined;
-  const text = typeof detailText === 'string' ? detailText : '';
+  const text = stringOrEmpty(detailText);
   return text === '' && providerData === undefined
     ? []
     : [{ kind: 'reasoning', at, text, providerData }];
@@ -129,8 +129,7 @@ function argumentsText(value: JsonValue | undefined): string {
 }
 
 function idOf(call: JsonObject | undefined): string {
-  const id = member(call, 'id');
-  return typeof id === 'string' ? id : '';
+  return stringOrEmpty(member(call, 'id'));
 }
 
 /** Reads Google's form: `extra_content.google.thought_signature`. */

@@ -48,7 +48,7 @@ function nonEmptyTexts(parts: readonly TextPart[]): readonly TextPart[] {
 
 function readTurns(messages: readonly ObjectAtPath[]): readonly Turn[] {
   const turns: Turn[] = [];
-  const calls = callIndex();
+  const calls = new CallIndex();
   let results: ToolResultPart[] | undefined;
   for (const message of messages) {
     const role = member(message.value, 'role');
@@ -122,31 +122,25 @@ function resultPart(
 /**
  * Finds the calls of earlier messages by id, and calls without an id in the order of their results.
  */
-interface CallIndex {
-  add(message: AssistantMessage): void;
-  find(id: string): ToolCallPart | undefined;
-  /** Of the latest message only; results are in the order of the calls. */
-  nextWithoutId(): ToolCallPart | undefined;
-}
-
-function callIndex(): CallIndex {
+class CallIndex {
   // Some vendors restart their ids in every reply, so the later of two calls with one id applies.
-  const byId = new Map<string, ToolCallPart>();
-  let waiting: readonly ToolCallPart[] = [];
-  let next = 0;
-  return {
-    add: ({ calls, withoutId }) => {
-      if (calls.length === 0) return;
-      for (const call of calls) byId.set(call.id, call);
-      waiting = withoutId;
-      next = 0;
-    },
-    find: (id) => byId.get(id),
-    nextWithoutId: () => {
-      next += 1;
-      return waiting[next - 1];
-    },
-  };
+  readonly #byId = new Map<string, ToolCallPart>();
+  #waiting: ToolCallPart[] = [];
+
+  add({ calls, withoutId }: AssistantMessage): void {
+    if (calls.length === 0) return;
+    for (const call of calls) this.#byId.set(call.id, call);
+    this.#waiting = [...withoutId].reverse();
+  }
+
+  find(id: string): ToolCallPart | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Of the latest message only; results are in the order of the calls. */
+  nextWithoutId(): ToolCallPart | undefined {
+    return this.#waiting.pop();
+  }
 }
 
 /** Some callers put `cache_control` on the message; it applies to the last part. */

@@ -2,12 +2,13 @@
  * Reads a chat completion request into the common form. Members that the form cannot express are
  * listed as dropped, by the caller's names.
  */
-import type {
-  ContentRequest,
-  Modality,
-  ProviderMember,
-  Reasoning,
-  RequestField,
+import {
+  type ContentRequest,
+  chatNames,
+  type Modality,
+  type ProviderMember,
+  type Reasoning,
+  type RequestField,
 } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { reasoningEfforts } from '../../../ports/catalog.ts';
@@ -104,32 +105,13 @@ function namesIn(body: JsonObject): Readonly<Record<RequestField, string>> {
       ? other
       : name;
   return {
-    ...fixedNames,
+    ...chatNames,
     toolChoice: sent('tool_choice', 'function_call'),
     maxOutputTokens: sent('max_completion_tokens', 'max_tokens'),
     endUserId: sent('user', 'safety_identifier'),
     tools: sent('tools', 'functions'),
   };
 }
-
-const fixedNames = {
-  parallelToolCalls: 'parallel_tool_calls',
-  format: 'response_format',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  seed: 'seed',
-  stop: 'stop',
-  candidates: 'n',
-  logprobs: 'logprobs',
-  reasoning: 'reasoning_effort',
-  modalities: 'modalities',
-  serviceTier: 'service_tier',
-  verbosity: 'verbosity',
-  system: 'messages',
-} as const;
 
 /** Google's own names, at the paths where callers of its chat-compatible endpoint put them. */
 function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {

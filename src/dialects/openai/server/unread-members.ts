@@ -3,7 +3,7 @@
  * sends is dropped silently.
  */
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { collectUnread, read, type Shape } from '../../unread.ts';
+import { collectUnread, read, reads, type Shape } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 import { unreadProviderParts } from './provider-parts.ts';
 
@@ -83,11 +83,7 @@ function messageShape(message: JsonObject): Shape {
 }
 
 const declaration: Shape = {
-  name: read,
-  description: read,
-  parameters: read,
-  strict: read,
-  cache_control: read,
+  ...reads('name', 'description', 'parameters', 'strict', 'cache_control'),
 };
 
 /** Tools of other types are refused or dropped as a whole. */
@@ -114,26 +110,11 @@ const request: Shape = {
     schema: read,
     json_schema: { name: read, description: read, schema: read, strict: read },
   },
-  max_completion_tokens: read,
-  max_tokens: read,
-  temperature: read,
-  top_p: read,
-  top_k: read,
-  presence_penalty: read,
-  frequency_penalty: read,
-  seed: read,
-  stop: read,
-  n: read,
-  logprobs: read,
-  top_logprobs: read,
-  reasoning_effort: read,
-  modalities: read,
+  ...reads('max_completion_tokens', 'max_tokens', 'temperature', 'top_p', 'top_k'),
+  ...reads('presence_penalty', 'frequency_penalty', 'seed', 'stop', 'n', 'logprobs'),
+  ...reads('top_logprobs', 'reasoning_effort', 'modalities'),
   audio: { voice: read },
-  user: read,
-  safety_identifier: read,
-  service_tier: read,
-  verbosity: read,
-  safety_settings: read,
+  ...reads('user', 'safety_identifier', 'service_tier', 'verbosity', 'safety_settings'),
   extra_body: {
     google: { safety_settings: read, cached_content: read, thinking_config: read },
     safety_settings: read,

@@ -1,6 +1,6 @@
 /** Writes a whole chat completion from its events. */
 import { jsonText } from '../../../canonical/raw-json.ts';
-import { type ContentEvent, type ReplyUsage, zeroUsage } from '../../../canonical/reply.ts';
+import { type ContentEvent, zeroUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { ChoiceBuilder } from './choice-builder.ts';
 import { MessageSink, type ReplySource } from './choice-sink.ts';
@@ -17,8 +17,9 @@ export function writeReply(events: readonly ContentEvent[], head: ReplyHead): Wr
   const id = replyId(start?.id, head.fallbackId);
   const choices = choicesOf(events, { id, createdSeconds: head.createdSeconds });
   for (const { builder } of choices) builder.end();
+  const stated = events.findLast((event) => event.type === 'usage')?.usage;
   const isBlocked = events.some(({ type }) => type === 'blocked');
-  const usage = lastUsage(events) ?? (isBlocked ? zeroUsage : undefined);
+  const usage = stated ?? (isBlocked ? zeroUsage : undefined);
   const text = jsonText({
     id,
     object: 'chat.completion',
@@ -46,8 +47,4 @@ function choicesOf(events: readonly ContentEvent[], reply: ReplySource): readonl
   }
   if (choices.size === 0) builderOf(0);
   return [...choices.values()].sort((one, other) => one.builder.index - other.builder.index);
-}
-
-function lastUsage(events: readonly ContentEvent[]): ReplyUsage | undefined {
-  return events.findLast((event) => event.type === 'usage')?.usage;
 }

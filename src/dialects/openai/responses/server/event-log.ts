@@ -11,34 +11,33 @@ export interface EventLog {
   repeated(type: string, members: string): (delta: string) => void;
 }
 
-export interface StreamLog extends EventLog {
-  take(): string;
-  nextNumber(): number;
-}
+export class StreamLog implements EventLog {
+  #text = '';
+  #next = 0;
 
-export function streamLog(): StreamLog {
-  let text = '';
-  let next = 0;
-  return {
-    add: (type, members) => {
-      text += `${beginning(type)}${next},${members}}\n\n`;
-      next += 1;
-    },
-    repeated: (type, members) => {
-      const before = beginning(type);
-      const after = `,${members},"delta":`;
-      return (delta) => {
-        text += `${before}${next}${after}${quotedLine(delta)}}\n\n`;
-        next += 1;
-      };
-    },
-    take: () => {
-      const taken = text;
-      text = '';
-      return taken;
-    },
-    nextNumber: () => next,
-  };
+  add(type: string, members: string): void {
+    this.#text += `${beginning(type)}${this.#next},${members}}\n\n`;
+    this.#next += 1;
+  }
+
+  repeated(type: string, members: string): (delta: string) => void {
+    const before = beginning(type);
+    const after = `,${members},"delta":`;
+    return (delta) => {
+      this.#text += `${before}${this.#next}${after}${quotedLine(delta)}}\n\n`;
+      this.#next += 1;
+    };
+  }
+
+  take(): string {
+    const taken = this.#text;
+    this.#text = '';
+    return taken;
+  }
+
+  nextNumber(): number {
+    return this.#next;
+  }
 }
 
 function beginning(type: string): string {

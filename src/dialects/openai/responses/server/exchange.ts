@@ -4,7 +4,6 @@
  */
 import type { ContentRequest } from '../../../../canonical/request.ts';
 import type { JsonObject } from '../../../../json.ts';
-import type { CallerExchange } from '../../../codec.ts';
 
 export interface CallerTool {
   readonly namespace: string | undefined;

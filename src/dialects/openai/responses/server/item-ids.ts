@@ -1,6 +1,6 @@
 /** Makes the ids of a reply and of its items. */
-import { createHash } from 'node:crypto';
 
+import { hashOf } from '../../../../canonical/call-ids.ts';
 export type IdPrefix = 'resp_tg_' | 'msg_tg_' | 'rs_tg_' | 'fc_tg_' | 'ctc_tg_' | 'ig_tg_';
 
 const longest = 40;
@@ -25,5 +25,5 @@ export function itemIds(newId: () => string): (prefix: IdPrefix) => string {
 function plainId(text: string): string {
   if (/^[A-Za-z0-9_-]{1,40}$/.test(text)) return text;
   const plain = text.replace(/[^A-Za-z0-9_-]/g, '').slice(0, longest - hashLength);
-  return `${plain}${createHash('sha256').update(text).digest('hex').slice(0, hashLength)}`;
+  return `${plain}${hashOf(text).slice(0, hashLength)}`;
 }

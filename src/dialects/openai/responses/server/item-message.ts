@@ -93,13 +93,14 @@ function beginMessage(place: ItemPlace, emptyPart: string): string {
   return at;
 }
 
-interface MessageEnd {
-  readonly at: string;
-  readonly whole: string;
-  readonly status: ItemStatus;
-}
-
-function endMessage(place: ItemPlace, { at, whole, status }: MessageEnd): string {
+function endMessage(
+  place: ItemPlace,
+  {
+    at,
+    whole,
+    status,
+  }: { readonly at: string; readonly whole: string; readonly status: ItemStatus },
+): string {
   place.log.add('response.content_part.done', `${at},"part":${whole}`);
   return endItem(place, messageText(place, whole, status));
 }

@@ -20,15 +20,19 @@ export interface OutputState {
   readonly newId: (prefix: IdPrefix) => string;
   readonly items: OutputItem[];
   announced: number;
-  open: OpenItem | undefined;
+  open:
+    | TextItem
+    | { readonly kind: 'refusal'; readonly id: string; readonly message: OpenMessage }
+    | ReasoningItem
+    | CallItem
+    | CustomCallItem
+    | undefined;
   /** There is output besides reasoning, which alone is not an answer. */
   hasAnswer: boolean;
   /** A call was announced that is not in the output, because its arguments were cut. */
   hasCutCall: boolean;
   readonly dropped: Set<string>;
 }
-
-export type OpenItem = TextItem | RefusalItem | ReasoningItem | CallItem | CustomCallItem;
 
 export interface TextItem {
   readonly kind: 'text';
@@ -38,12 +42,6 @@ export interface TextItem {
   readonly start: number;
   /** Written as a separate item after the message, because late citations may still change that. */
   signature: ProviderData | undefined;
-}
-
-interface RefusalItem {
-  readonly kind: 'refusal';
-  readonly id: string;
-  readonly message: OpenMessage;
 }
 
 /** Reasoning whose signature may still come. */

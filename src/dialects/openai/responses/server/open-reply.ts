@@ -16,17 +16,12 @@ export interface OpenReply {
   add(event: ContentEvent): void;
   running(): ResponseMembers;
   /** Ends all items. Called once. */
-  end(): EndedReply;
+  end(): { readonly status: ResponseState['status']; readonly response: ResponseMembers };
   /** The response object of a reply that breaks off; its status and error are not in it yet. */
   broken(): ResponseMembers;
   /** Undefined if it is not kept. */
   output(): ReplyOutput | undefined;
   dropped(): readonly string[];
-}
-
-export interface EndedReply {
-  readonly status: ResponseState['status'];
-  readonly response: ResponseMembers;
 }
 
 export function startReply(head: ReplyHead, context: ReplyContext, log: EventLog): OpenReply {

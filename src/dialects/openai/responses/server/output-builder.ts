@@ -31,7 +31,7 @@ import {
   type ToolCallBegin,
 } from '../../../../canonical/reply.ts';
 import { isJsonObject } from '../../../../json.ts';
-import { callOrder } from '../../../call-order.ts';
+import { CallOrder } from '../../../call-order.ts';
 import type { OutputItem } from '../../../codec.ts';
 import { type FinishState, finishOutput, type IncompleteReason } from './finish.ts';
 import { openCall } from './item-call.ts';
@@ -87,7 +87,7 @@ export function outputBuilder(
     citations: [],
     dropped: new Set(),
   };
-  const order = callOrder((event) => addEvent(state, event));
+  const order = new CallOrder((event) => addEvent(state, event));
   return {
     // The gateway requests one candidate for these callers.
     add: (event) => {

@@ -1,4 +1,5 @@
 /** Reads `instructions` and the items of `input` into turns. */
+
 import { checkMessageCount, checkNestedJson } from '../../../../canonical/complexity.ts';
 import { customArguments } from '../../../../canonical/custom-tools.ts';
 import { type Envelope, openEnvelope, providerDataOf } from '../../../../canonical/envelope.ts';
@@ -11,8 +12,9 @@ import type {
   ToolResultPart,
 } from '../../../../canonical/request.ts';
 import type { SignatureMark } from '../../../../canonical/signature-marks.ts';
-import { GatewayError } from '../../../../errors.ts';
+import type { GatewayError } from '../../../../errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import { notPortable } from '../../../not-portable.ts';
 import { mediaInBase64 } from '../../../read-media.ts';
 import {
   flagIn,
@@ -28,7 +30,7 @@ import {
 import type { CallerTool } from './exchange.ts';
 import { readContent, readTexts } from './read-parts.ts';
 import type { ToolNames } from './tool-names.ts';
-import { type BuiltTurns, type TurnBuilder, turnBuilder } from './turn-builder.ts';
+import { type BuiltTurns, TurnBuilder } from './turn-builder.ts';
 
 /** @throws GatewayError `invalid_request`, or `too_complex` for too many items */
 export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
@@ -61,7 +63,7 @@ export function readConversation(
 ): Pick<BuiltTurns, 'system' | 'turns'> {
   const instructions = textIn(body, 'instructions', '') ?? '';
   const first: TextPart = { kind: 'text', at: 'instructions', text: instructions };
-  const builder = turnBuilder([first]);
+  const builder = new TurnBuilder([first]);
   const text = presentMember(body, 'input');
   if (typeof text === 'string') builder.addUser([{ kind: 'text', at: 'input', text }]);
   const lastResults = lastResultIndexes(input);
@@ -107,10 +109,9 @@ function readItem(located: ObjectAtPath, context: ItemContext): void {
   } else if (leftOut.has(type)) {
     context.drop(at);
   } else if (!settings.has(type)) {
-    throw new GatewayError(
-      'not_portable',
+    throw notPortable(
+      `${at}.type`,
       'This model does not support items of this type. Leave the item out.',
-      { param: `${at}.type` },
     );
   }
 }
@@ -148,11 +149,10 @@ function typeOf(item: JsonObject): string {
 }
 
 function referenceError(at: string): GatewayError {
-  return new GatewayError(
-    'not_portable',
+  return notPortable(
+    at,
     'This model keeps no earlier items. Send items whole (AI SDK: ' +
       '`providerOptions.openai.store = false`).',
-    { param: at },
   );
 }
 
@@ -217,12 +217,16 @@ function argumentsOf(item: JsonObject): string {
 function checkCaller({ value: item, at }: ObjectAtPath): void {
   const caller = objectIn(item, 'caller', at);
   if (caller !== undefined && member(caller, 'type') !== 'direct') {
-    const message = 'This model makes calls only itself. Leave calls by other callers out.';
-    throw new GatewayError('not_portable', message, { param: `${at}.caller` });
+    throw notPortable(
+      `${at}.caller`,
+      'This model makes calls only itself. Leave calls by other callers out.',
+    );
   }
   if (flagIn(item, 'async', at) !== true) return;
-  const message = 'This model waits for the results of its calls. Leave asynchronous calls out.';
-  throw new GatewayError('not_portable', message, { param: `${at}.async` });
+  throw notPortable(
+    `${at}.async`,
+    'This model waits for the results of its calls. Leave asynchronous calls out.',
+  );
 }
 
 function isResult(item: JsonObject): boolean {

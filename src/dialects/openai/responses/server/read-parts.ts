@@ -2,10 +2,11 @@
  * Reads the content of a message or of a tool's output: a string, or parts with text, images, audio
  * and files.
  */
+
 import { mimeTypeOfName } from '../../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../../canonical/request.ts';
-import { GatewayError } from '../../../../errors.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../json.ts';
+import { notPortable } from '../../../not-portable.ts';
 import { audioType, mediaAtUrl, mediaInBase64 } from '../../../read-media.ts';
 import {
   isList,
@@ -60,11 +61,10 @@ function readPart(located: ObjectAtPath, drop: (at: string) => void): ContentPar
     case 'input_file':
       return { kind: 'media', at, ...readFile(located), ...cache };
     default:
-      throw new GatewayError(
-        'not_portable',
+      throw notPortable(
+        `${at}.type`,
         'This model does not support content of this type. Send input_text, input_image, ' +
           'input_audio or input_file.',
-        { param: `${at}.type` },
       );
   }
 }
@@ -121,10 +121,9 @@ function readFile({ value: part, at }: ObjectAtPath): Media {
 function refuseFileId(part: JsonObject, at: string): void {
   const id = textIn(part, 'file_id', at) ?? '';
   if (id === '') return;
-  throw new GatewayError(
-    'not_portable',
+  throw notPortable(
+    `${at}.file_id`,
     'This model cannot read files stored at another provider. Send the bytes.',
-    { param: `${at}.file_id` },
   );
 }
 

@@ -4,18 +4,16 @@ import { type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { type ReasoningEffort, reasoningEfforts } from '../../../../ports/catalog.ts';
 import { type ObjectAtPath, objectIn, presentMember, refuse } from '../../../read-members.ts';
 
-export interface RequestedReasoning {
-  readonly reasoning: Reasoning | undefined;
-  readonly wantsSummary: boolean;
-  readonly name: string;
-}
-
 /** Reads `reasoning`. The effort may be replaced by an item of the input. */
 export function readReasoning(
   body: JsonObject,
   input: readonly ObjectAtPath[],
   drop: (at: string) => void,
-): RequestedReasoning {
+): {
+  readonly reasoning: Reasoning | undefined;
+  readonly wantsSummary: boolean;
+  readonly name: string;
+} {
   const sent = objectIn(body, 'reasoning', '') ?? {};
   // How the model reasons without these members; other values are lost.
   dropUnless(sent, 'context', ['auto', 'current_turn'], drop);
@@ -42,12 +40,10 @@ function dropUnless(
   drop(`reasoning.${name}`);
 }
 
-interface EffortAtPath {
-  readonly value: JsonValue;
-  readonly at: string;
-}
-
-function lastEffort(body: JsonObject, input: readonly ObjectAtPath[]): EffortAtPath | undefined {
+function lastEffort(
+  body: JsonObject,
+  input: readonly ObjectAtPath[],
+): { readonly value: JsonValue; readonly at: string } | undefined {
   const updates = input
     .filter(({ value }) => member(value, 'type') === 'configuration_update')
     .toReversed();

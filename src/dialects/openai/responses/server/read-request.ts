@@ -2,10 +2,15 @@
  * Reads a Responses request into the common form, and finds out what its reply repeats. Members
  * that the form cannot express are listed as dropped, by the caller's names.
  */
-import type { ContentRequest, RequestField } from '../../../../canonical/request.ts';
-import { GatewayError } from '../../../../errors.ts';
+
+import {
+  type ContentRequest,
+  chatNames,
+  type RequestField,
+} from '../../../../canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import type { RequestedReply } from '../../../codec.ts';
+import { notPortable } from '../../../not-portable.ts';
 import {
   flagIn,
   integerIn,
@@ -88,12 +93,13 @@ function unaskedMembers(
 }
 
 type SettingName = keyof typeof unsetSettings | 'maxOutputTokens' | 'temperature' | 'topP';
-type Settings = Pick<
+
+function readSettings(
+  body: JsonObject,
+): Pick<
   ContentRequest,
   SettingName | 'endUserId' | 'serviceTier' | 'verbosity' | 'promptCacheKey'
->;
-
-function readSettings(body: JsonObject): Settings {
+> {
   return {
     ...unsetSettings,
     maxOutputTokens: integerIn(body, 'max_output_tokens', ''),
@@ -106,15 +112,18 @@ function readSettings(body: JsonObject): Settings {
   };
 }
 
-interface ToolInput {
-  readonly declared: DeclaredTools;
-  readonly names: ToolNames;
-  readonly drop: (at: string) => void;
-}
-
-type ToolMembers = Pick<ContentRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'>;
-
-function toolMembers(body: JsonObject, { declared, names, drop }: ToolInput): ToolMembers {
+function toolMembers(
+  body: JsonObject,
+  {
+    declared,
+    names,
+    drop,
+  }: {
+    readonly declared: DeclaredTools;
+    readonly names: ToolNames;
+    readonly drop: (at: string) => void;
+  },
+): Pick<ContentRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
   const tools = namedTools(declared, names.flat);
   const toolChoice = readToolChoice(body, names, drop);
   const parallelToolCalls = flagIn(body, 'parallel_tool_calls', '');
@@ -143,25 +152,13 @@ const unsetSettings = {
 const safetyId = 'safety_identifier';
 
 const fixedNames: Readonly<Record<RequestField, string>> = {
-  toolChoice: 'tool_choice',
-  parallelToolCalls: 'parallel_tool_calls',
+  ...chatNames,
   format: 'text.format',
   maxOutputTokens: 'max_output_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  seed: 'seed',
-  stop: 'stop',
-  candidates: 'n',
   logprobs: 'top_logprobs',
   reasoning: 'reasoning.effort',
-  modalities: 'modalities',
   endUserId: safetyId,
-  serviceTier: 'service_tier',
   verbosity: 'text.verbosity',
-  tools: 'tools',
   system: 'input',
 };
 
@@ -267,14 +264,14 @@ function objectOf(body: JsonObject, name: string): JsonObject {
 function refuseUnsupported(body: JsonObject): void {
   refuseModeration(body);
   for (const [name, message] of refusals) {
-    if (presentMember(body, name) !== undefined) throw refusal(name, message);
+    if (presentMember(body, name) !== undefined) throw notPortable(name, message);
   }
   if (presentMember(body, 'background') === true) {
-    throw refusal('background', 'This model cannot reply in the background. Leave it out.');
+    throw notPortable('background', 'This model cannot reply in the background. Leave it out.');
   }
   const cache = objectIn(body, 'prompt_cache_options', '');
   if (cache !== undefined && presentMember(cache, 'prewarm') === true) {
-    throw refusal(
+    throw notPortable(
       'prompt_cache_options.prewarm',
       'This model cannot fill its cache without a reply. Leave it out.',
     );
@@ -286,7 +283,3 @@ const refusals: readonly (readonly [name: string, message: string])[] = [
   ['conversation', 'This model keeps no conversations. Send the whole history as `input`.'],
   ['prompt', 'This model has no stored prompts. Send the text as `instructions` and `input`.'],
 ];
-
-function refusal(param: string, message: string): GatewayError {
-  return new GatewayError('not_portable', message, { param });
-}

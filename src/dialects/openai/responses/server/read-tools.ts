@@ -2,11 +2,12 @@
  * Reads the tools of a Responses request, which may be in `tools`, in `additional_tools` items and
  * in the output of a tool search. Tools in namespaces become functions of their own.
  */
+
 import { customParameters } from '../../../../canonical/custom-tools.ts';
 import { jsonText } from '../../../../canonical/raw-json.ts';
 import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../../canonical/request.ts';
-import { GatewayError } from '../../../../errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import { notPortable } from '../../../not-portable.ts';
 import {
   flagIn,
   type ObjectAtPath,
@@ -194,11 +195,10 @@ function checkCallers({ value: tool, at }: ObjectAtPath, { drop }: ReadState): v
     drop(`${at}.allowed_callers`);
     return;
   }
-  throw new GatewayError(
-    'not_portable',
+  throw notPortable(
+    `${at}.allowed_callers`,
     'Only code that OpenAI runs may call this tool, and this model has no such code. Allow ' +
       'direct calls.',
-    { param: `${at}.allowed_callers` },
   );
 }
 
@@ -244,10 +244,9 @@ export function readToolChoice(
   }
   const name = flatNameOf(located, names);
   if (name !== undefined) return { mode: 'required', names: [name] };
-  throw new GatewayError(
-    'not_portable',
+  throw notPortable(
+    'tool_choice',
     'This model has no such built-in tool. Choose a function, or leave the choice to the model.',
-    { param: 'tool_choice' },
   );
 }
 
@@ -265,10 +264,9 @@ function readAllowed(choice: JsonObject, names: ToolNames, drop: (at: string) =>
   });
   if (allowed.length > 0) return { mode, names: allowed };
   if (tools.length === 0) return refuse('tool_choice.tools', 'must name at least one tool.');
-  throw new GatewayError(
-    'not_portable',
+  throw notPortable(
+    'tool_choice.tools',
     'This model has none of the allowed tools. Allow a function or a custom tool.',
-    { param: 'tool_choice.tools' },
   );
 }
 

@@ -3,7 +3,7 @@
  * tool inside one becomes `<namespace>__<name>`; the way back is this table, never the name's text,
  * because either half may have underscores too.
  */
-import { createHash } from 'node:crypto';
+import { hashOf } from '../../../../canonical/call-ids.ts';
 import type { CallerTool, ToolTable } from './exchange.ts';
 
 export interface ToolNames extends ToolTable {
@@ -64,9 +64,7 @@ function freeName(tool: CallerTool, taken: ReadonlyMap<string, CallerTool>): str
   const plain = plainName(tool);
   if (!taken.has(plain)) return plain;
   for (let attempt = 0; ; attempt += 1) {
-    const hash = createHash('sha256')
-      .update(`${keyOf(tool)}#${attempt}`)
-      .digest('hex');
+    const hash = hashOf(`${keyOf(tool)}#${attempt}`);
     const name = `${plain}_${hash.slice(0, hashLength)}`;
     if (!taken.has(name)) return name;
   }

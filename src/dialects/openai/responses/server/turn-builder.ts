@@ -3,19 +3,14 @@
  * model said: its messages, reasoning and calls. Parallel calls are thus one turn, as models made
  * them.
  */
-import type { TextPart, ToolResultPart, Turn } from '../../../../canonical/request.ts';
+import type {
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../../../../canonical/request.ts';
 import { type TurnEntry, withSignatures } from '../../../../canonical/signature-marks.ts';
 import { pairResults } from '../../../../canonical/tool-results.ts';
-
-export interface TurnBuilder {
-  addInstruction(parts: readonly TextPart[]): void;
-  addUser(parts: Turn['parts']): void;
-  addAssistant(entries: readonly TurnEntry[]): void;
-  /** @param hasResult whether the result of the call comes later in the input */
-  addCall(call: TurnEntry & { readonly kind: 'tool_call' }, hasResult: boolean): void;
-  addResult(result: ToolResultPart): void;
-  end(): BuiltTurns;
-}
 
 export interface BuiltTurns {
   /** The instructions at the beginning. */
@@ -24,96 +19,88 @@ export interface BuiltTurns {
   readonly dropped: readonly string[];
 }
 
-interface BuildState {
-  readonly system: TextPart[];
-  readonly turns: Turn[];
-  readonly dropped: string[];
+export class TurnBuilder {
+  readonly #system: TextPart[];
+  readonly #turns: Turn[] = [];
+  readonly #dropped: string[] = [];
   /** The assistant turn that may continue. */
-  entries: TurnEntry[] | undefined;
+  #entries: TurnEntry[] | undefined;
   /** The results at the end of the last turn. */
-  results: ToolResultPart[] | undefined;
+  #results: ToolResultPart[] | undefined;
   /** Calls whose results are still to come. */
-  readonly awaited: Set<string>;
+  readonly #awaited = new Set<string>();
   /** Instructions that wait for these results. */
-  waiting: Turn[];
-}
+  #waiting: Turn[] = [];
 
-export function turnBuilder(instructions: readonly TextPart[]): TurnBuilder {
-  const state: BuildState = {
-    system: [...instructions],
-    turns: [],
-    dropped: [],
-    entries: undefined,
-    results: undefined,
-    awaited: new Set(),
-    waiting: [],
-  };
-  return {
-    addInstruction: (parts) => addInstruction(state, parts),
-    addUser: (parts) => {
-      closeTurn(state);
-      state.turns.push({ role: 'user', parts });
-    },
-    addAssistant: (entries) => {
-      for (const entry of entries) addEntry(state, entry);
-    },
-    addCall: (call, hasResult) => {
-      addEntry(state, call);
-      if (hasResult) state.awaited.add(call.id);
-    },
-    addResult: (result) => addResult(state, result),
-    end: () => {
-      closeTurn(state);
-      const { system, turns, dropped } = state;
-      const paired = pairResults(turns);
-      return { system, turns: paired.turns, dropped: [...dropped, ...paired.dropped] };
-    },
-  };
-}
-
-function addInstruction(state: BuildState, parts: readonly TextPart[]): void {
-  if (state.turns.length === 0 && state.entries === undefined) {
-    for (const part of parts) state.system.push(part);
-    return;
+  constructor(instructions: readonly TextPart[]) {
+    this.#system = [...instructions];
   }
-  const turn: Turn = { role: 'system', parts };
-  // Providers require results directly after their calls, and Codex instructs between them.
-  if (state.awaited.size > 0) {
-    state.waiting.push(turn);
-    return;
+
+  addUser(parts: Turn['parts']): void {
+    this.#closeTurn();
+    this.#turns.push({ role: 'user', parts });
   }
-  closeTurn(state);
-  state.turns.push(turn);
-}
 
-function addEntry(state: BuildState, entry: TurnEntry): void {
-  if (state.results !== undefined) closeTurn(state);
-  state.entries ??= [];
-  state.entries.push(entry);
-}
-
-function addResult(state: BuildState, result: ToolResultPart): void {
-  closeAssistant(state);
-  if (state.results === undefined) {
-    state.results = [];
-    state.turns.push({ role: 'user', parts: state.results });
+  addAssistant(entries: readonly TurnEntry[]): void {
+    for (const entry of entries) this.#addEntry(entry);
   }
-  state.results.push(result);
-  state.awaited.delete(result.callId);
-  if (state.awaited.size === 0 && state.waiting.length > 0) closeTurn(state);
-}
 
-function closeTurn(state: BuildState): void {
-  closeAssistant(state);
-  state.results = undefined;
-  for (const turn of state.waiting) state.turns.push(turn);
-  state.waiting = [];
-}
+  /** @param hasResult whether the result of the call comes later in the input */
+  addCall(call: ToolCallPart, hasResult: boolean): void {
+    this.#addEntry(call);
+    if (hasResult) this.#awaited.add(call.id);
+  }
 
-function closeAssistant(state: BuildState): void {
-  if (state.entries === undefined) return;
-  const { parts, dropped } = withSignatures(state.entries);
-  state.entries = undefined;
-  if (parts.length > 0) state.turns.push({ role: 'assistant', parts });
-  for (const at of dropped) state.dropped.push(at);
+  end(): BuiltTurns {
+    this.#closeTurn();
+    const { turns, dropped } = pairResults(this.#turns);
+    return { system: this.#system, turns, dropped: [...this.#dropped, ...dropped] };
+  }
+
+  addInstruction(parts: readonly TextPart[]): void {
+    if (this.#turns.length === 0 && this.#entries === undefined) {
+      for (const part of parts) this.#system.push(part);
+      return;
+    }
+    const turn: Turn = { role: 'system', parts };
+    // Providers require results directly after their calls, and Codex instructs between them.
+    if (this.#awaited.size > 0) {
+      this.#waiting.push(turn);
+      return;
+    }
+    this.#closeTurn();
+    this.#turns.push(turn);
+  }
+
+  #addEntry(entry: TurnEntry): void {
+    if (this.#results !== undefined) this.#closeTurn();
+    this.#entries ??= [];
+    this.#entries.push(entry);
+  }
+
+  addResult(result: ToolResultPart): void {
+    this.#closeAssistant();
+    if (this.#results === undefined) {
+      this.#results = [];
+      this.#turns.push({ role: 'user', parts: this.#results });
+    }
+    this.#results.push(result);
+    this.#awaited.delete(result.callId);
+    if (this.#awaited.size === 0 && this.#waiting.length > 0) this.#closeTurn();
+  }
+
+  #closeTurn(): void {
+    this.#closeAssistant();
+    this.#results = undefined;
+    for (const turn of this.#waiting) this.#turns.push(turn);
+    this.#waiting = [];
+  }
+
+  #closeAssistant(): void {
+    if (this.#entries === undefined) return;
+    const { parts, dropped } = withSignatures(this.#entries);
+    this.#entries = undefined;
+    if (parts.length > 0) this.#turns.push({ role: 'assistant', parts });
+    for (const at of dropped) this.#dropped.push(at);
+  }
 }

@@ -5,7 +5,7 @@
  * The `openai` package adds `parsed` and `parsed_arguments` to the replies that callers send back.
  */
 import { type JsonObject, type JsonValue, member } from '../../../../json.ts';
-import { collectUnread, read, type Shape } from '../../../unread.ts';
+import { collectUnread, read, reads, type Shape } from '../../../unread.ts';
 
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set(ignoredMembers(body));
@@ -37,25 +37,14 @@ function partShape(part: JsonObject): Shape {
 }
 
 const functionTool: Shape = {
-  type: read,
-  name: read,
-  description: read,
-  strict: read,
-  parameters: read,
-  defer_loading: read,
-  allowed_callers: read,
+  ...reads('type', 'name', 'description', 'strict', 'parameters', 'defer_loading'),
+  ...reads('allowed_callers'),
   // Describes the function's result, which the caller sends. It is not a setting.
   output_schema: read,
   async: read,
 };
 const customTool: Shape = {
-  type: read,
-  name: read,
-  description: read,
-  format: read,
-  defer_loading: read,
-  allowed_callers: read,
-  async: read,
+  ...reads('type', 'name', 'description', 'format', 'defer_loading', 'allowed_callers', 'async'),
 };
 
 /** Tools of other types are refused or dropped as a whole. */
@@ -81,14 +70,7 @@ const message: Shape = {
   phase: read,
 };
 const call: Shape = {
-  type: read,
-  id: read,
-  call_id: read,
-  name: read,
-  namespace: read,
-  status: read,
-  caller: read,
-  async: read,
+  ...reads('type', 'id', 'call_id', 'name', 'namespace', 'status', 'caller', 'async'),
 };
 const result: Shape = { ...call, output: partShape };
 const reasoningText: Shape = { type: read, text: read };
@@ -148,18 +130,10 @@ const request: Shape = {
   tool_choice: { ...tool, mode: read, tools: toolChoiceShape },
   parallel_tool_calls: read,
   reasoning: {
-    effort: read,
-    summary: read,
-    generate_summary: read,
-    context: read,
-    mode: read,
+    ...reads('effort', 'summary', 'generate_summary', 'context', 'mode'),
   },
   text: { format: formatShape, verbosity: read },
-  metadata: read,
-  safety_identifier: read,
-  user: read,
-  service_tier: read,
-  prompt_cache_key: read,
+  ...reads('metadata', 'safety_identifier', 'user', 'service_tier', 'prompt_cache_key'),
   prompt_cache_options: { prewarm: read },
   truncation: read,
   // Codex sends it in every request; it has no effect on the answer.

@@ -7,7 +7,7 @@ import type { ContentEvent } from '../../../../canonical/reply.ts';
 import type { GatewayError } from '../../../../errors.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../../codec.ts';
 import { failureEvents } from '../errors.ts';
-import { type StreamLog, streamLog } from './event-log.ts';
+import { StreamLog } from './event-log.ts';
 import type { ReplyContext } from './exchange.ts';
 import { type OpenReply, startReply } from './open-reply.ts';
 import type { ResponseMembers } from './response-object.ts';
@@ -20,7 +20,7 @@ interface StreamState {
 }
 
 export function writeStream(head: ReplyHead, context: ReplyContext): ContentStreamWriter {
-  const log = streamLog();
+  const log = new StreamLog();
   const reply = startReply(head, context, log);
   const stream: StreamState = { log, reply, hasBegun: false, hasEnded: false };
   return {

@@ -1,6 +1,10 @@
-/** The error for a conversation of which nothing is left for the upstream. */
+/** Errors for what a translated request has and its upstream lacks. */
 import type { ContentRequest } from '../canonical/request.ts';
 import { GatewayError } from '../errors.ts';
+
+export function notPortable(param: string | undefined, message: string): GatewayError {
+  return new GatewayError('not_portable', message, param === undefined ? {} : { param });
+}
 
 /**
  * Everything was left out: blank texts, or reasoning that only another provider can read. No
@@ -8,6 +12,8 @@ import { GatewayError } from '../errors.ts';
  */
 export function nothingToSend({ turns }: ContentRequest): GatewayError {
   const at = turns.flatMap(({ parts }) => parts).at(0)?.at;
-  const sentence = 'No message has content that this model accepts. Send one that is not blank.';
-  return new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
+  return notPortable(
+    at,
+    'No message has content that this model accepts. Send one that is not blank.',
+  );
 }
