@@ -4,9 +4,15 @@
  */
 import { z } from 'zod';
 import { isJsonObject } from '../json.ts';
-import type { CostMember, ImagePrice, MemberPrice, TokenPrice, TokenRates } from '../money.ts';
+import {
+  costMembers,
+  type ImagePrice,
+  type MemberPrice,
+  type TokenPrice,
+  type TokenRates,
+} from '../money.ts';
 import type { ChannelCost } from '../ports/catalog.ts';
-import { nanos, positive, text } from '../ports/set-up.ts';
+import { exactObject, nanos, positive, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
 
@@ -46,56 +52,21 @@ type FeeSchema = Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>;
 
 /** The schema of a priced request member; `fee` has the name that the form uses for a fee. */
 function memberOf<Fee extends FeeSchema>(fee: Fee) {
-  return z
-    .strictObject(
-      {
-        multiplier: factor.optional(),
-        holdCalls: positive.optional(),
-        holdInputTokens: count.optional(),
-        ...fee,
-      },
-      'must be an object; use {} for a member that costs nothing but its tokens',
-    )
-    .optional();
+  return exactObject('must be an object; use {} for a member that costs nothing but its tokens', {
+    multiplier: factor.optional(),
+    holdCalls: positive.optional(),
+    holdInputTokens: count.optional(),
+    ...fee,
+  }).optional();
 }
 
 function membersOf<Fee extends FeeSchema>(fee: Fee) {
   const member = memberOf(fee);
-  return z
-    .strictObject(
-      {
-        service_tier: member,
-        speed: member,
-        inference_geo: member,
-        best_of: member,
-        web_search: member,
-        web_fetch: member,
-        maps: member,
-        code_execution: member,
-        image_generation: member,
-        file_search: member,
-        code_interpreter: member,
-        shell: member,
-        other_tools: member,
-        mcp: member,
-        advisor: member,
-        fallbacks: member,
-        tool_search: member,
-        compaction: member,
-        num_images: member,
-        image_size: member,
-        output_format: member,
-        complexity: member,
-        frame_count: member,
-        input_fidelity: member,
-        partial_images: member,
-        output_modalities: member,
-        reasoning_budget: member,
-        reasoning_mode: member,
-      } satisfies Record<CostMember, z.ZodType>,
-      'must be an object of request members: { web_search: {} }',
-    )
-    .optional();
+  const members = Object.fromEntries(costMembers.map((name) => [name, member]));
+  return exactObject(
+    'must be an object of request members: { web_search: {} }',
+    members,
+  ).optional();
 }
 
 function formError({ input }: { readonly input?: unknown }): string {
@@ -128,10 +99,11 @@ export const priceSchema: z.ZodType = z.discriminatedUnion(
       per: z.literal('image'),
       rows: z
         .array(
-          z.strictObject(
-            { size: nonEmptyText.optional(), quality: nonEmptyText.optional(), nanos },
-            rowForm,
-          ),
+          exactObject(rowForm, {
+            size: nonEmptyText.optional(),
+            quality: nonEmptyText.optional(),
+            nanos,
+          }),
           rowsForm,
         )
         .min(1, noRows),
@@ -171,10 +143,11 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
       per: z.literal('image'),
       rows: z
         .array(
-          z.strictObject(
-            { size: nonEmptyText.optional(), quality: nonEmptyText.optional(), price: units },
-            rowForm,
-          ),
+          exactObject(rowForm, {
+            size: nonEmptyText.optional(),
+            quality: nonEmptyText.optional(),
+            price: units,
+          }),
           rowsForm,
         )
         .min(1, noRows),
