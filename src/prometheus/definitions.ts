@@ -2,7 +2,7 @@
  * All metrics, in one table: what they count, their labels, and their buckets. Names follow the
  * conventions of Prometheus: base units, and `_total` for counters.
  */
-import type { GatewayEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 
 /** One metric. Its name has no prefix here. */
 export interface MetricDefinition {
@@ -199,9 +199,6 @@ export const metricDefinitions: Readonly<
   ...statusMetrics,
 };
 
-type EventType = GatewayEvent['type'];
-type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly type: Type }>;
-
 /**
  * Series that start at 0. To Prometheus, a series that begins with 1 has not increased, so an event
  * that happens once would be on no panel and fire no alert.
@@ -225,40 +222,4 @@ export const lapseReasons: Readonly<Record<EventOf<'hold_lapsed'>['reason'], tru
 export const quotaPercents: Readonly<Record<EventOf<'quota_low'>['percent'], true>> = {
   80: true,
   95: true,
-};
-
-/** Types of events, which start at 0 too. */
-export const eventTypes: Readonly<Record<EventType, true>> = {
-  call_refused: true,
-  call_repeated: true,
-  call_started: true,
-  attempt_started: true,
-  first_byte: true,
-  part_failed: true,
-  attempt_ended: true,
-  call_ended: true,
-  call_booked: true,
-  stored_reply_read: true,
-  no_channel: true,
-  model_fallback: true,
-  channel_changed: true,
-  port_failed: true,
-  settlement_lost: true,
-  refusals_lost: true,
-  hold_lapsed: true,
-  usage_anomaly: true,
-  unknown_usage: true,
-  quota_low: true,
-  no_stated_maximum: true,
-  embedding_format: true,
-  path_misplaced: true,
-  body_consumed: true,
-  references_per_process: true,
-  index_lost: true,
-  items_not_kept: true,
-  catalog_loaded: true,
-  catalog_refused: true,
-  config_loaded: true,
-  config_refused: true,
-  internal_error: true,
 };
