@@ -33,9 +33,7 @@ import { calls, deletion } from './usage.ts';
 const demo: Command = {
   name: 'demo',
   summary: 'run a gateway with a fake upstream, and print commands to paste',
-  options: {
-    port: { value: 'PORT', text: 'default: 8787; 0 for any free one' },
-  },
+  options: { port: { value: 'PORT', text: 'default: 8787; 0 for any free one' } },
   about: `Starts a gateway on 127.0.0.1 without any set-up: an embedded upstream answers with canned
 replies, and the keys are printed with a command for each API. With OPENAI_API_KEY,
 GEMINI_API_KEY or ANTHROPIC_API_KEY set it calls the real upstreams. Keys, quota and

@@ -233,10 +233,7 @@ async function isFit(quota: Readiness['quota']): Promise<boolean> {
 }
 
 function answerProbe(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-  });
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   response.end(`${JSON.stringify(body)}\n`);
 }
 

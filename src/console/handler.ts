@@ -49,10 +49,7 @@ const members = {
 } satisfies Record<keyof ConsoleHandlerOptions, z.ZodType>;
 const optionsSchema = exactObject('must be an object', members).refine(
   ({ authorize, signIn }) => (authorize === undefined) !== (signIn === undefined),
-  {
-    path: ['authorize'],
-    message: 'or signIn must be given, and not both',
-  },
+  { path: ['authorize'], message: 'or signIn must be given, and not both' },
 );
 
 /**

@@ -48,6 +48,16 @@ function ratesOf<Amount extends z.ZodType>(amount: Amount) {
   } satisfies Members<TokenRates>;
 }
 
+function tiersOf<Rates extends z.core.$ZodLooseShape>(rates: Rates) {
+  const tier = exactObject(tierForm, { aboveInputTokens: positive, ...rates });
+  return z.array(tier, tiersForm).optional();
+}
+
+function rowsOf<Amount extends z.core.$ZodLooseShape>(amount: Amount) {
+  const values = { size: nonEmptyText.optional(), quality: nonEmptyText.optional() };
+  return z.array(exactObject(rowForm, { ...values, ...amount }), rowsForm).min(1, noRows);
+}
+
 type FeeSchema = Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>;
 
 /** The schema of a priced request member; `fee` has the name that the form uses for a fee. */
@@ -90,23 +100,12 @@ export const priceSchema: z.ZodType = z.discriminatedUnion(
     z.strictObject({
       per: z.literal('token'),
       rates,
-      tiers: z
-        .array(z.strictObject({ aboveInputTokens: positive, rates }, tierForm), tiersForm)
-        .optional(),
+      tiers: tiersOf({ rates }),
       members,
     } satisfies Members<TokenPrice>),
     z.strictObject({
       per: z.literal('image'),
-      rows: z
-        .array(
-          exactObject(rowForm, {
-            size: nonEmptyText.optional(),
-            quality: nonEmptyText.optional(),
-            nanos,
-          }),
-          rowsForm,
-        )
-        .min(1, noRows),
+      rows: rowsOf({ nanos }),
       members,
     } satisfies Members<ImagePrice>),
   ],
@@ -134,23 +133,12 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
     z.strictObject({
       per: z.literal('token'),
       ...rateInputs,
-      tiers: z
-        .array(z.strictObject({ aboveInputTokens: positive, ...rateInputs }, tierForm), tiersForm)
-        .optional(),
+      tiers: tiersOf(rateInputs),
       members: memberInputs,
     }),
     z.strictObject({
       per: z.literal('image'),
-      rows: z
-        .array(
-          exactObject(rowForm, {
-            size: nonEmptyText.optional(),
-            quality: nonEmptyText.optional(),
-            price: units,
-          }),
-          rowsForm,
-        )
-        .min(1, noRows),
+      rows: rowsOf({ price: units }),
       members: memberInputs,
     }),
   ],

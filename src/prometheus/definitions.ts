@@ -113,11 +113,7 @@ export const eventMetrics = {
     help: "Calls to the host's ports that failed, by the code of what was thrown, else its class.",
     labels: ['port', 'operation', 'reason'],
   },
-  internal_errors_total: {
-    type: 'counter',
-    help: 'Bugs in the gateway or in a port.',
-    labels: [],
-  },
+  internal_errors_total: { type: 'counter', help: 'Bugs in the gateway or in a port.', labels: [] },
   events_total: { type: 'counter', help: 'All events, by their type.', labels: ['type'] },
   catalog_stale: {
     type: 'gauge',
@@ -193,11 +189,7 @@ export type StatusMetric = keyof typeof statusMetrics;
 
 export const metricDefinitions: Readonly<
   Record<EventMetric | ChannelMetric | StatusMetric, MetricDefinition>
-> = {
-  ...eventMetrics,
-  ...channelMetrics,
-  ...statusMetrics,
-};
+> = { ...eventMetrics, ...channelMetrics, ...statusMetrics };
 
 /**
  * Series that start at 0. To Prometheus, a series that begins with 1 has not increased, so an event

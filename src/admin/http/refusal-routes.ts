@@ -57,9 +57,7 @@ export const refusalRoutes: readonly Route[] = [
     }),
     reply: 'RefusalReasons',
     run: async ({ admin, query: { fromMs, ...names } }) => ({
-      json: {
-        data: await admin.refusals.reasons({ fromMs: Number(fromMs), ...given(names) }),
-      },
+      json: { data: await admin.refusals.reasons({ fromMs: Number(fromMs), ...given(names) }) },
     }),
   }),
   route({
