@@ -200,8 +200,8 @@ const freshMs = 1_000;
 const checkMs = 2_000;
 
 /**
- * Answers `/healthz` and `/readyz`, and 404 for every other path. The reasons in its answers give no
- * details, because callers can read them.
+ * Answers `/healthz` and `/readyz`, and 404 for every other path. The reasons in its answers give
+ * no details, because callers can read them.
  */
 export function healthHandler({ quota, asksStores, clock, isEnding }: Readiness): RequestListener {
   let known: { readonly atMs: number; readonly isFit: Promise<boolean> } | undefined;

@@ -89,7 +89,7 @@ export class Live {
     this.#listener.onNow(now);
   }
 
-  /** Sends a request if the stream is silent, and opens a new stream if the browser has given up. */
+  /** Sends a request if the stream is silent, and opens a new one if the browser has given up. */
   async #poll(): Promise<void> {
     if (Date.now() - this.#lastMs < pollMs) return;
     await this.#read();
