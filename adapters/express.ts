@@ -113,11 +113,7 @@ function refusalOf(error: unknown): Refusal | undefined {
     case 415:
       return wrongMediaType;
     default:
-      return isVerifyError(error) ? unreadable : undefined;
+      // The error of the host's `verify` function for body-parser, a 403 by default.
+      return memberOf(error, 'type') === 'entity.verify.failed' ? unreadable : undefined;
   }
-}
-
-/** Whether the error is from the host's `verify` function for body-parser, a 403 by default. */
-function isVerifyError(error: unknown): boolean {
-  return memberOf(error, 'type') === 'entity.verify.failed';
 }

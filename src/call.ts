@@ -39,64 +39,46 @@ const asImage = { json: 'image', sse: 'image', json_array: 'image' } as const;
 const asCount = { json: 'count', sse: 'count', json_array: 'count' } as const;
 
 export const operations: Readonly<Record<OperationName, Operation>> = {
-  content: {
-    name: 'content',
-    isFree: false,
-    isBoughtOnce: false,
-    isRepeatable: false,
-    makesImages: false,
-    hasOutputTokens: true,
-    needsMediaRates: false,
-    chargedAs: byFraming,
-    waitsAs: byFraming,
-  },
-  images: {
-    name: 'images',
-    isFree: false,
+  content: operation('content'),
+  images: operation('images', {
     isBoughtOnce: true,
-    isRepeatable: false,
     makesImages: true,
-    hasOutputTokens: true,
-    needsMediaRates: false,
     chargedAs: asImage,
     waitsAs: asImage,
-  },
+  }),
   // Vectors of texts. Nothing is changed upstream, so a call may be sent again after any failure.
-  embed: {
-    name: 'embed',
-    isFree: false,
-    isBoughtOnce: false,
-    isRepeatable: true,
-    makesImages: false,
-    hasOutputTokens: false,
-    needsMediaRates: true,
-    chargedAs: byFraming,
-    waitsAs: byFraming,
-  },
-  count_tokens: {
-    name: 'count_tokens',
-    isFree: true,
-    isBoughtOnce: false,
-    isRepeatable: false,
-    makesImages: false,
-    hasOutputTokens: true,
-    needsMediaRates: false,
-    chargedAs: byFraming,
-    waitsAs: asCount,
-  },
+  embed: operation('embed', { isRepeatable: true, hasOutputTokens: false, needsMediaRates: true }),
+  count_tokens: operation('count_tokens', { isFree: true, waitsAs: asCount }),
   // Shortens a conversation, for Responses; only its own provider can read the result.
-  compact: {
-    name: 'compact',
-    isFree: false,
-    isBoughtOnce: false,
-    isRepeatable: false,
-    makesImages: false,
-    hasOutputTokens: true,
-    needsMediaRates: false,
-    chargedAs: byFraming,
-    waitsAs: byFraming,
-  },
+  compact: operation('compact'),
 };
+
+/** One literal for all: operations of different shapes would slow down every call. */
+function operation(
+  name: OperationName,
+  {
+    isFree = false,
+    isBoughtOnce = false,
+    isRepeatable = false,
+    makesImages = false,
+    hasOutputTokens = true,
+    needsMediaRates = false,
+    chargedAs = byFraming,
+    waitsAs = byFraming,
+  }: Partial<Omit<Operation, 'name'>> = {},
+): Operation {
+  return {
+    name,
+    isFree,
+    isBoughtOnce,
+    isRepeatable,
+    makesImages,
+    hasOutputTokens,
+    needsMediaRates,
+    chargedAs,
+    waitsAs,
+  };
+}
 
 /** The kind of a part of a prompt whose tokens can't be estimated from its bytes. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';

@@ -5,40 +5,7 @@
 import { types } from 'node:util';
 import type { FailureReason } from './failure-reasons.ts';
 
-/** The codes of errors that callers receive. Stable: hosts and callers may switch on them. */
-export type ErrorCode =
-  | 'invalid_request'
-  | 'not_portable'
-  | 'too_complex'
-  | 'refused_by_policy'
-  | 'invalid_key'
-  | 'insufficient_quota'
-  | 'model_not_allowed'
-  | 'route_not_found'
-  | 'model_not_found'
-  | 'item_not_found'
-  | 'response_not_found'
-  | 'previous_response_not_found'
-  | 'method_not_allowed'
-  | 'body_too_large'
-  | 'unsupported_media_type'
-  | 'idempotency_in_progress'
-  | 'result_expired'
-  | 'idempotency_mismatch'
-  | 'rate_limited'
-  | 'upstream_rate_limited'
-  | 'internal_error'
-  | 'not_implemented'
-  | 'upstream_failed'
-  | 'no_channel'
-  | 'upstream_overloaded'
-  | 'store_unavailable'
-  | 'overloaded'
-  | 'draining'
-  | 'upstream_timeout';
-
-/** The HTTP status of each code, on every protocol. */
-export const statusOf: Readonly<Record<ErrorCode, number>> = {
+const statuses = {
   invalid_request: 400,
   not_portable: 400,
   too_complex: 400,
@@ -68,7 +35,13 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   overloaded: 503,
   draining: 503,
   upstream_timeout: 504,
-};
+} as const;
+
+/** The codes of errors that callers receive. Stable: hosts and callers may switch on them. */
+export type ErrorCode = keyof typeof statuses;
+
+/** The HTTP status of each code, on every protocol. */
+export const statusOf: Readonly<Record<ErrorCode, number>> = statuses;
 
 export const errorCodes: readonly ErrorCode[] = Object.keys(statusOf).filter(isErrorCode);
 
@@ -146,13 +119,9 @@ export class GatewayError extends Error {
 }
 
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
-  const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
-  const { allow, originalRequestId, upstreamStatus, limit, remedy, cause } = error;
-  const known = {
-    ...{ param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId },
-    ...{ upstreamStatus, limit, remedy },
-  };
+  const { name: _, code, ...known } = error;
   const defined = Object.entries(known).filter(([, value]) => value !== undefined);
+  const { message, cause } = error;
   return new GatewayError(code, message, { ...Object.fromEntries(defined), cause, ...details });
 }
 

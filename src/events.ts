@@ -365,6 +365,12 @@ export type GatewayEvent =
       readonly at: string;
     };
 
+/** One kind of event. */
+export type EventOf<Type extends GatewayEvent['type']> = Extract<
+  GatewayEvent,
+  { readonly type: Type }
+>;
+
 /** Receives events. Exceptions are swallowed; returned promises are not awaited. */
 export type EventListener = (event: GatewayEvent) => void;
 

@@ -88,10 +88,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     meaning: 'the call refers to things that are stored at two accounts',
   },
   sealed_elsewhere: { meaning: 'the call has encrypted reasoning that another account made' },
-  repeated_unknown: {
-    meaning: 'the call repeats one whose outcome is unknown',
-    remedy: resolve,
-  },
+  repeated_unknown: { meaning: 'the call repeats one whose outcome is unknown', remedy: resolve },
   // The quota.
   insufficient: {
     meaning: "the key's quota does not cover the call",

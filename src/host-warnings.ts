@@ -2,7 +2,7 @@
  * Reports a host's own mistakes as process warnings, once each, if the host listens to no events.
  * Otherwise a record with `limitNanos: 100` in place of `100n` would show only as 503s.
  */
-import type { EventListener, GatewayEvent } from './events.ts';
+import type { EventListener, EventOf, GatewayEvent } from './events.ts';
 import { hostFailures, isHostFailure } from './host-failures.ts';
 import { summaryOf } from './thrown.ts';
 
@@ -67,8 +67,6 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
       return undefined;
   }
 }
-
-type EventOf<Type extends GatewayEvent['type']> = Extract<GatewayEvent, { readonly type: Type }>;
 
 function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefined {
   const { reason, channelId, modelId, upstreamModel, status } = event;

@@ -5,7 +5,7 @@ import type { Nanos } from './money.ts';
 import { keyMembers, keyRemedyOf, period, subject } from './ports/key-schema.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
 import { maxLines } from './ports/quota-input.ts';
-import { checkSetUp, flag, nanos, type Path } from './ports/set-up.ts';
+import { checkSetUp, exactObject, flag, nanos } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
 /** The options of a new key; `limitNanos`, `quota` or both say what it is charged to. */
@@ -45,7 +45,8 @@ export interface IssuedKey {
 export function issueKey(options: IssueKeyOptions): IssuedKey {
   checkSetUp(optionsSchema, options, {
     root: 'issueKey: options',
-    remedyFor: remedyOf,
+    remedyFor: (path) =>
+      path[0] === 'disabled' ? 'Leave it out for an enabled key' : keyRemedyOf(path),
     names: 'the type IssueKeyOptions',
   });
   const { limitNanos, period: ownPeriod = 'total', quota: further = [], ...rest } = options;
@@ -53,30 +54,19 @@ export function issueKey(options: IssueKeyOptions): IssuedKey {
   const id = options.id ?? `key_${publicPart(secret)}`;
   const own = limitNanos === undefined ? [] : [{ id, period: ownPeriod, limitNanos }];
   const key = { ...rest, id, disabled: options.disabled ?? false, quota: [...own, ...further] };
-  checkSubjects(key);
+  const problem = problemOf(key);
+  if (problem !== undefined) throw new ConfigurationError(`issueKey: ${problem}`);
   return { secret, key };
 }
 
-const optionsSchema = z.strictObject(
-  {
-    ...keyMembers,
-    id: keyMembers.id.optional(),
-    disabled: flag.optional(),
-    limitNanos: nanos.optional(),
-    period: period.optional(),
-    quota: z.array(subject, 'must be a list of subjects').optional(),
-  } satisfies Record<keyof IssueKeyOptions, z.ZodType>,
-  'must be an object',
-);
-
-function remedyOf(path: Path): string | undefined {
-  return path[0] === 'disabled' ? 'Leave it out for an enabled key' : keyRemedyOf(path);
-}
-
-function checkSubjects(key: ApiKey): void {
-  const problem = problemOf(key);
-  if (problem !== undefined) throw new ConfigurationError(`issueKey: ${problem}`);
-}
+const optionsSchema = exactObject('must be an object', {
+  ...keyMembers,
+  id: keyMembers.id.optional(),
+  disabled: flag.optional(),
+  limitNanos: nanos.optional(),
+  period: period.optional(),
+  quota: z.array(subject, 'must be a list of subjects').optional(),
+} satisfies Record<keyof IssueKeyOptions, z.ZodType>);
 
 function problemOf({ id, quota, maxConcurrentCalls }: ApiKey): string | undefined {
   const ids = new Set(quota.map((charged) => charged.id));

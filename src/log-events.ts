@@ -83,17 +83,17 @@ function failureName(event: Extract<GatewayEvent, { readonly type: 'port_failed'
 }
 
 /** The level of each event; {@link defaultLevel} has two exceptions. */
-const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
+export const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
+  call_refused: 'warn',
+  call_repeated: 'info',
   call_started: 'debug',
   attempt_started: 'debug',
   first_byte: 'debug',
-  attempt_ended: 'debug',
   part_failed: 'warn',
+  attempt_ended: 'debug',
   call_ended: 'info',
   call_booked: 'info',
-  call_repeated: 'info',
   stored_reply_read: 'info',
-  call_refused: 'warn',
   no_channel: 'warn',
   model_fallback: 'warn',
   channel_changed: 'warn',

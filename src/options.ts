@@ -16,6 +16,7 @@ import {
   checkSetUp,
   defaultRemedy,
   each,
+  exactObject,
   methods,
   positive,
   type Wording,
@@ -146,30 +147,27 @@ const guard: z.ZodType = z.looseObject(
   'must be an object with check()',
 );
 
-const optionsSchema = z.strictObject(
-  {
-    keys: methods('find'),
-    sessions: sessions.optional(),
-    failedKeyLimit: failedKeyLimit.optional(),
-    quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
-    catalog: methods('find', 'list'),
-    rateLimiter: methods('take', 'adjust').optional(),
-    guard: guard.optional(),
-    usage: methods('record', 'close').optional(),
-    recordRefusals: methods('recordRefusals').optional(),
-    idempotency: methods('claim', 'finish', 'abandon').optional(),
-    results: methods('put', 'get').optional(),
-    responses: responseOptionsSchema.optional(),
-    upstream: methods('send', 'close').optional(),
-    chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
-    onEvent: aFunction.optional(),
-    clock: aClock.optional(),
-    ids: aFunction.optional(),
-    random: aFunction.optional(),
-    ...plainOptions,
-  },
-  'must be an object',
-);
+const optionsSchema = exactObject('must be an object', {
+  keys: methods('find'),
+  sessions: sessions.optional(),
+  failedKeyLimit: failedKeyLimit.optional(),
+  quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
+  catalog: methods('find', 'list'),
+  rateLimiter: methods('take', 'adjust').optional(),
+  guard: guard.optional(),
+  usage: methods('record', 'close').optional(),
+  recordRefusals: methods('recordRefusals').optional(),
+  idempotency: methods('claim', 'finish', 'abandon').optional(),
+  results: methods('put', 'get').optional(),
+  responses: responseOptionsSchema.optional(),
+  upstream: methods('send', 'close').optional(),
+  chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
+  onEvent: aFunction.optional(),
+  clock: aClock.optional(),
+  ids: aFunction.optional(),
+  random: aFunction.optional(),
+  ...plainOptions,
+});
 
 /** The remedy for options without a default. */
 const remedies: ReadonlyMap<unknown, string> = new Map([

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { KeyRateLimits } from './ports/rates.ts';
 import { keyRatesSchema } from './ports/rates-schema.ts';
-import { flag, oneOf, positive, text, wait } from './ports/set-up.ts';
+import { exactObject, flag, oneOf, positive, text, wait } from './ports/set-up.ts';
 import type { Timeouts } from './ports/timeouts.ts';
 import { anthropicKeyHeader } from './protocols/callers/anthropic.ts';
 import { bearerHeader } from './protocols/callers/bearer.ts';
@@ -24,18 +24,15 @@ const nativeKeyHeader = z
     'must not be authorization, cookie or x-api-key, which have other meanings',
   );
 
-const timeouts = z.strictObject(
-  {
-    connectMs: wait.default(5_000),
-    firstByteStreamedMs: wait.default(120_000),
-    firstByteMs: wait.default(300_000),
-    idleMs: wait.default(120_000),
-    firstTokenMs: wait.default(300_000),
-    quietMs: wait.default(15_000),
-    totalMs: wait.default(900_000),
-  } satisfies Record<keyof Timeouts, z.ZodType<number>>,
-  'must be an object',
-);
+const timeouts = exactObject('must be an object', {
+  connectMs: wait.default(5_000),
+  firstByteStreamedMs: wait.default(120_000),
+  firstByteMs: wait.default(300_000),
+  idleMs: wait.default(120_000),
+  firstTokenMs: wait.default(300_000),
+  quietMs: wait.default(15_000),
+  totalMs: wait.default(900_000),
+} satisfies Record<keyof Timeouts, z.ZodType<number>>);
 
 export const plainOptions = {
   defaultRates: keyRatesSchema.pipe(z.custom<readonly KeyRateLimits[]>()).optional(),

@@ -49,6 +49,10 @@ export function isAdminError(error: unknown): error is AdminError {
   return errorName(error) === 'AdminError' && typeof error === 'object' && error !== null;
 }
 
+export function invalid(field: string, message: string): AdminError {
+  return new AdminError('invalid_request', message, { field });
+}
+
 /** Leaves out messages of unknown errors: a driver's may contain an address or a value. */
 export function adminErrorOf(error: unknown): AdminError {
   if (isAdminError(error)) return error;

@@ -1,10 +1,16 @@
 /** The admin library: everything that operators do, on top of the host's stores. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
-import type { EventListener } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import { aClock, aFunction, checkMakerOptions, methods, text } from '../ports/set-up.ts';
+import {
+  aClock,
+  aFunction,
+  checkMakerOptions,
+  exactObject,
+  methods,
+  text,
+} from '../ports/set-up.ts';
 import { type Audit, type AuditListener, auditTrail } from './audit.ts';
 import { type AdminCalls, adminCalls } from './calls.ts';
 import { type AdminCatalogs, adminCatalogs } from './catalogs.ts';
@@ -18,7 +24,7 @@ import type {
   AdminUsage,
 } from './deps.ts';
 import { type AdminKeys, adminKeys } from './keys.ts';
-import { type Live, liveFigures } from './live.ts';
+import { liveFigures } from './live.ts';
 import { adminNow, type ReadNow } from './now.ts';
 import { type AdminRefusals, adminRefusals } from './refusals.ts';
 import { type AdminUsageReports, adminUsage } from './usage.ts';
@@ -99,30 +105,27 @@ const replyStore = z.custom<AdminOwnedStore>(
   'must be a store',
 );
 
-const optionsSchema = z.strictObject(
-  {
-    gateway: methods(
-      'subscribe',
-      'status',
-      'channels',
-      'disableChannel',
-      'enableChannel',
-      'resolveUnknown',
-    ),
-    keys: methods('find'),
-    keyCache: methods('forget').optional(),
-    quota: methods('read', 'adjust'),
-    usage: z
-      .custom((value) => typeof value === 'object' && value !== null, 'must be a sink')
-      .optional(),
-    catalog: methods('find', 'list').optional(),
-    replyStores: z.array(replyStore, 'must be a list of stores').optional(),
-    onAudit: aFunction.optional(),
-    title: text('must be text without control characters').optional(),
-    clock: aClock.optional(),
-  } satisfies Record<keyof AdminOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = exactObject('must be an object', {
+  gateway: methods(
+    'subscribe',
+    'status',
+    'channels',
+    'disableChannel',
+    'enableChannel',
+    'resolveUnknown',
+  ),
+  keys: methods('find'),
+  keyCache: methods('forget').optional(),
+  quota: methods('read', 'adjust'),
+  usage: z
+    .custom((value) => typeof value === 'object' && value !== null, 'must be a sink')
+    .optional(),
+  catalog: methods('find', 'list').optional(),
+  replyStores: z.array(replyStore, 'must be a list of stores').optional(),
+  onAudit: aFunction.optional(),
+  title: text('must be text without control characters').optional(),
+  clock: aClock.optional(),
+} satisfies Record<keyof AdminOptions, z.ZodType>);
 
 /**
  * Creates the admin library.
@@ -143,7 +146,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { replyStores = [] } = options;
   const stores = { keys, keyCache, quota, usage, catalog, replyStores };
   const deps: AdminDeps = { gateway, ...stores, clock, audit, live };
-  const unsubscribe = gateway.subscribe(countIn(live));
+  const unsubscribe = gateway.subscribe((event) => live.add(event));
   let isClosed = false;
   return {
     title,
@@ -163,25 +166,6 @@ export function createAdmin(options: AdminOptions): Admin {
       isClosed = true;
       unsubscribe();
     },
-  };
-}
-
-function countIn(live: Live): EventListener {
-  return (event) => {
-    switch (event.type) {
-      case 'call_ended':
-      case 'call_booked':
-      case 'call_refused':
-      case 'port_failed':
-      case 'quota_low':
-      case 'settlement_lost':
-      case 'catalog_loaded':
-      case 'catalog_refused':
-      case 'config_loaded':
-      case 'config_refused':
-        return live.add(event);
-      default:
-    }
   };
 }
 

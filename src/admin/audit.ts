@@ -4,7 +4,13 @@
  */
 import type { Clock } from '../clock.ts';
 import { swallowErrors } from '../events.ts';
-import { AdminError, type AdminErrorCode, adminErrorOf, isAdminError } from './admin-error.ts';
+import {
+  type AdminError,
+  type AdminErrorCode,
+  adminErrorOf,
+  invalid,
+  isAdminError,
+} from './admin-error.ts';
 
 /** The actions that the audit trail records: changes, and sign-ins to the console with a link. */
 export type AdminAction =
@@ -28,10 +34,8 @@ export type AdminAction =
 /** What was changed, without secrets; amounts are decimal strings of nanos. */
 export type AuditChange = Readonly<Record<string, string | number | boolean | null>>;
 
-/** One entry of the audit trail; it survives `JSON.stringify` and holds no secret. */
-export interface AuditEntry {
-  /** Unix ms. */
-  readonly atMs: number;
+/** A change whose outcome is not known yet. */
+export interface AuditSubject {
   /**
    * Who made the change, as named by `authorize` or by the caller of the library; `unknown` for a
    * refused sign-in.
@@ -41,6 +45,12 @@ export interface AuditEntry {
   /** The id of the key, the request or the channel; undefined where there is none yet. */
   readonly target: string | undefined;
   readonly change: AuditChange;
+}
+
+/** One entry of the audit trail; it survives `JSON.stringify` and holds no secret. */
+export interface AuditEntry extends AuditSubject {
+  /** Unix ms. */
+  readonly atMs: number;
   /**
    * `refused`: it was not tried, because the actor may only read, or the request broke a rule.
    * `failed`: it was tried; if `code` is `unavailable`, it may have taken effect.
@@ -48,14 +58,6 @@ export interface AuditEntry {
   readonly outcome: 'done' | 'failed' | 'refused';
   /** Why it failed or was refused. */
   readonly code: AdminErrorCode | undefined;
-}
-
-/** A change whose outcome is not known yet. */
-export interface AuditSubject {
-  readonly actor: string;
-  readonly action: AdminAction;
-  readonly target: string | undefined;
-  readonly change: AuditChange;
 }
 
 /** Receives audit entries. Exceptions are swallowed; returned promises are not awaited. */
@@ -111,7 +113,5 @@ export function auditTrail(clock: Clock, onAudit: AuditListener | undefined): Au
 /** Without an actor the entry would be useless, which nobody would notice until it is needed. */
 function checkActor(actor: unknown): void {
   if (typeof actor === 'string' && actor.trim() !== '') return;
-  throw new AdminError('invalid_request', 'actor must name who makes the change.', {
-    field: 'actor',
-  });
+  throw invalid('actor', 'actor must name who makes the change.');
 }

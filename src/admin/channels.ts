@@ -5,6 +5,7 @@ import type { HealthStatus } from '../events.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
+import type { AuditSubject } from './audit.ts';
 import type { AdminDeps } from './deps.ts';
 import { type Explained, explained } from './explained.ts';
 
@@ -89,12 +90,19 @@ export interface AdminChannels {
 
 export function adminChannels(deps: AdminDeps): AdminChannels {
   const { audit, gateway } = deps;
-  const target = (channelId: string) => ({ target: channelId });
+  const changeCatalog = (
+    subject: AuditSubject & { readonly target: string },
+    edit: ChannelChange,
+    modelId: string | undefined,
+  ): Promise<ChannelChanged> =>
+    audit.run({ ...subject, change: { ...subject.change, modelId: modelId ?? null } }, () =>
+      change(deps, subject.target, modelId === undefined ? edit : { ...edit, modelId }),
+    );
   return {
     list: () => modelChannels(deps),
     disable: (actor, channelId, { where = 'process' } = {}) =>
       audit.run(
-        { actor, action: 'channel.disable', ...target(channelId), change: { where } },
+        { actor, action: 'channel.disable', target: channelId, change: { where } },
         async () => {
           if (where === 'everywhere') return change(deps, channelId, { weight: 0 });
           checkKnown(deps, channelId);
@@ -104,7 +112,7 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
       ),
     enable: (actor, channelId, { where = 'process', weight = 1 } = {}) =>
       audit.run(
-        { actor, action: 'channel.enable', ...target(channelId), change: { where } },
+        { actor, action: 'channel.enable', target: channelId, change: { where } },
         async () => {
           checkKnown(deps, channelId);
           if (where === 'process') gateway.enableChannel(channelId);
@@ -114,53 +122,24 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
           return changed;
         },
       ),
-    ...catalogChanges(deps),
+    setWeight: (actor, target, { weight, modelId }) =>
+      changeCatalog(
+        { actor, action: 'channel.weight', target, change: { weight } },
+        { weight },
+        modelId,
+      ),
+    setPriority: (actor, target, { priority, modelId }) =>
+      changeCatalog(
+        { actor, action: 'channel.priority', target, change: { priority } },
+        { priority },
+        modelId,
+      ),
+    setCost: (actor, target, { cost, modelId }) => {
+      const per = cost === 'reported' ? cost : (cost?.per ?? null);
+      const subject = { actor, action: 'channel.cost', target, change: { per } } as const;
+      return changeCatalog(subject, { cost }, modelId);
+    },
   };
-}
-
-function catalogChanges(
-  deps: AdminDeps,
-): Pick<AdminChannels, 'setWeight' | 'setPriority' | 'setCost'> {
-  const { audit } = deps;
-  return {
-    setWeight: (actor, channelId, { weight, modelId }) =>
-      audit.run(
-        {
-          actor,
-          action: 'channel.weight',
-          target: channelId,
-          change: { weight, modelId: modelId ?? null },
-        },
-        () => change(deps, channelId, { weight, ...inModel(modelId) }),
-      ),
-    setPriority: (actor, channelId, { priority, modelId }) =>
-      audit.run(
-        {
-          actor,
-          action: 'channel.priority',
-          target: channelId,
-          change: { priority, modelId: modelId ?? null },
-        },
-        () => change(deps, channelId, { priority, ...inModel(modelId) }),
-      ),
-    setCost: (actor, channelId, { cost, modelId }) =>
-      audit.run(
-        {
-          actor,
-          action: 'channel.cost',
-          target: channelId,
-          change: {
-            per: cost === 'reported' ? cost : (cost?.per ?? null),
-            modelId: modelId ?? null,
-          },
-        },
-        () => change(deps, channelId, { cost, ...inModel(modelId) }),
-      ),
-  };
-}
-
-function inModel(modelId: string | undefined): Pick<ChannelChange, 'modelId'> {
-  return modelId === undefined ? {} : { modelId };
 }
 
 async function change(

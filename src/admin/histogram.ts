@@ -21,6 +21,14 @@ export function sumOf(histograms: Iterable<Histogram>): Histogram {
   return sum;
 }
 
+export function percentilesOf(histogram: Histogram): {
+  readonly firstByteP50Ms: number | undefined;
+  readonly firstByteP95Ms: number | undefined;
+} {
+  const [firstByteP50Ms, firstByteP95Ms] = [0.5, 0.95].map((share) => percentile(histogram, share));
+  return { firstByteP50Ms, firstByteP95Ms };
+}
+
 /** Interpolates within a bucket; durations above the last bound count as that bound. */
 export function percentile(histogram: Histogram, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);

@@ -5,11 +5,11 @@ import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition, isNanos, periodName } from '../ports/quota-input.ts';
-import { AdminError } from './admin-error.ts';
+import { AdminError, invalid } from './admin-error.ts';
 import type { AuditChange } from './audit.ts';
 import { mainSubject } from './balances.ts';
 import type { AdminDeps, Page } from './deps.ts';
-import { cannot, noKey } from './key-errors.ts';
+import { cannot, keyOf, noKey } from './key-errors.ts';
 import { groupsOf, type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
@@ -211,13 +211,11 @@ async function issue({ keys, clock }: AdminDeps, options: IssueKeyOptions): Prom
   if (keys.issue === undefined) throw cannot('issue keys');
   const { id, expiresAtMs } = options;
   if (expiresAtMs !== undefined && expiresAtMs <= clock.now()) {
-    throw new AdminError('invalid_request', 'expiresAtMs must be in the future.', {
-      field: 'expiresAtMs',
-    });
+    throw invalid('expiresAtMs', 'expiresAtMs must be in the future.');
   }
   // HTTP clients resolve `.` and `..` in a path, so the key could not be addressed.
   if (id !== undefined && /^\.+$/.test(id)) {
-    throw new AdminError('invalid_request', 'id must not consist of dots only.', { field: 'id' });
+    throw invalid('id', 'id must not consist of dots only.');
   }
   if (id !== undefined && (await keys.get?.(id)) !== undefined) throw taken(id);
   try {
@@ -240,9 +238,7 @@ async function rotateKey(
 ): Promise<RotatedKey> {
   const { clock } = deps;
   if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > maxOverlapMs) {
-    throw new AdminError('invalid_request', `overlapMs must be from 0 to ${maxOverlapMs}.`, {
-      field: 'overlapMs',
-    });
+    throw invalid('overlapMs', `overlapMs must be from 0 to ${maxOverlapMs}.`);
   }
   if (deps.keys.update === undefined) throw cannot('change keys');
   // The new key would expire together with the old one, and so be invalid at once.
@@ -274,14 +270,17 @@ async function setLimit(
   { limitNanos, subject }: LimitChange,
 ): Promise<KeySummary> {
   if (!isNanos(limitNanos)) {
-    throw new AdminError('invalid_request', `limitNanos must be from 0 to ${maxNanos}.`, {
-      field: 'limitNanos',
-    });
+    throw invalid('limitNanos', `limitNanos must be from 0 to ${maxNanos}.`);
   }
   const key = await keyOf(deps, id);
   const charged = subjectOf(key, subject);
   if (charged.limitNanos === undefined) {
-    await deps.quota.adjust({ ...rowOf(key, charged, deps), id: randomId(), limit: limitNanos });
+    const newId = randomBytes(18).toString('base64url');
+    await deps.quota.adjust({
+      ...rowOf(key, charged, deps),
+      id: `limit_${newId}`,
+      limit: limitNanos,
+    });
     return summaryOf(key, deps);
   }
   const quota = key.quota.map((other) => (other === charged ? { ...other, limitNanos } : other));
@@ -294,9 +293,7 @@ async function addMoney(
   { id: topUpId, amountNanos, subject }: TopUp,
 ): Promise<ToppedUpKey> {
   if (typeof topUpId !== 'string' || topUpId.length < 1 || topUpId.length > 200) {
-    throw new AdminError('invalid_request', 'id must be text of 1 to 200 characters.', {
-      field: 'id',
-    });
+    throw invalid('id', 'id must be text of 1 to 200 characters.');
   }
   const key = await keyOf(deps, id);
   const charged = subjectOf(key, subject);
@@ -308,12 +305,6 @@ async function addMoney(
     addLimit: amountNanos,
   });
   return { ...(await summaryOf(key, deps)), repeated: replay };
-}
-
-/** @throws AdminError `not_found`, `not_supported` */
-async function keyOf({ keys }: AdminDeps, id: string): Promise<ApiKey> {
-  if (keys.get === undefined) throw cannot('look keys up by their id');
-  return (await keys.get(id)) ?? fail(noKey(id));
 }
 
 /**
@@ -335,12 +326,9 @@ async function changeKey(
 
 function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {
   const found = name === undefined ? mainSubject(key) : key.quota.find(({ id }) => id === name);
-  return (
-    found ??
-    fail(
-      new AdminError('not_found', 'This key is not charged to that subject.', { field: 'subject' }),
-    )
-  );
+  if (found !== undefined) return found;
+  const message = 'This key is not charged to that subject.';
+  throw new AdminError('not_found', message, { field: 'subject' });
 }
 
 function rowOf(
@@ -352,18 +340,10 @@ function rowOf(
   return { partition, subject, period: periodName(period, clock.now()) };
 }
 
-function randomId(): string {
-  return `limit_${randomBytes(18).toString('base64url')}`;
-}
-
 function taken(id: string): AdminError {
   return new AdminError('conflict', `The id "${id}" is taken. Choose another one.`, {
     field: 'id',
   });
-}
-
-function fail(error: AdminError): never {
-  throw error;
 }
 
 /** Runs a change after all earlier ones of the same name. */

@@ -1,9 +1,10 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
+import type { GatewayEvent } from '../events.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
-import { addTime, percentile } from './histogram.ts';
+import { addTime, percentile, percentilesOf } from './histogram.ts';
 import {
   addRecent,
   countFirstByte,
@@ -73,7 +74,7 @@ type Detail = Pick<SeenRefusal, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
 export interface Live {
   readonly state: LiveState;
-  add(event: LiveEvent): void;
+  add(event: LiveEvent | GatewayEvent): void;
   minutes(count?: number): readonly NowBucket[];
   /** Sums of the last minutes, most frequent first. */
   refusals(count?: number): readonly RefusalCount[];
@@ -102,7 +103,7 @@ export function liveFigures(clock: Clock): Live {
   };
 }
 
-function count(state: LiveState, event: LiveEvent, nowMs: number): void {
+function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number): void {
   switch (event.type) {
     case 'call_ended':
       return countCall(state, event.record, nowMs);
@@ -159,14 +160,8 @@ function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
 export type CallSeries = 'complete' | 'failed' | 'left';
 
 export function seriesOf(outcome: UsageRecord['outcome']): CallSeries {
-  switch (outcome) {
-    case 'complete':
-      return 'complete';
-    case 'caller_left':
-      return 'left';
-    default:
-      return 'failed';
-  }
+  if (outcome === 'caller_left') return 'left';
+  return outcome === 'complete' ? outcome : 'failed';
 }
 
 function countRefused(
@@ -186,14 +181,6 @@ function countRefused(
 
 function minuteOf(minute: MinuteState): NowBucket {
   const { startMs, complete, refused, failed, left, chargeNanos, firstByte } = minute;
-  return {
-    startMs,
-    complete,
-    refused,
-    failed,
-    left,
-    firstByteP50Ms: percentile(firstByte, 0.5),
-    firstByteP95Ms: percentile(firstByte, 0.95),
-    chargeNanos,
-  };
+  const counts = { startMs, complete, refused, failed, left };
+  return { ...counts, ...percentilesOf(firstByte), chargeNanos };
 }

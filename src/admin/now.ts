@@ -2,7 +2,7 @@
 import type { GatewayStatus } from '../stages/status.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps } from './deps.ts';
-import { type Histogram, percentile, sumOf } from './histogram.ts';
+import { percentilesOf, sumOf } from './histogram.ts';
 import type { NowBucket } from './live.ts';
 import { minutesUntil } from './live-state.ts';
 import { type LogBucket, type LogBuckets, logBuckets } from './log-buckets.ts';
@@ -132,7 +132,7 @@ async function figuresOf(
 function liveFigures({ live }: AdminDeps, { count, bucketMs }: Span, nowMs: number): Figures {
   const firstBytes = minutesUntil(live.state, nowMs, count).map(({ firstByte }) => firstByte);
   const [buckets, refusals] = [live.minutes(count), live.refusals(count)];
-  return { source: 'process', bucketMs, buckets, refusals, ...percentiles(firstBytes) };
+  return { source: 'process', bucketMs, buckets, refusals, ...percentilesOf(sumOf(firstBytes)) };
 }
 
 /** Nothing if any bucket can't be read: part of a range would look like the whole. */
@@ -158,7 +158,7 @@ async function logFigures(
     source: 'log',
     bucketMs,
     buckets: found.map((bucket) => logBucket(bucket, isRecorded)),
-    ...percentiles(found.map(({ firstByte }) => firstByte)),
+    ...percentilesOf(sumOf(found.map(({ firstByte }) => firstByte))),
     ...(isRecorded ? { refusals } : {}),
   };
 }
@@ -167,14 +167,7 @@ async function logFigures(
 function logBucket(bucket: LogBucket, isRecorded: boolean): NowBucket {
   const { startMs, complete, failed, left, chargeNanos, firstByte, refusals } = bucket;
   const refused = isRecorded ? refusals.reduce((sum, { count }) => sum + count, 0) : undefined;
-  return { startMs, complete, refused, failed, left, chargeNanos, ...percentiles([firstByte]) };
-}
-
-function percentiles(
-  histograms: readonly Histogram[],
-): Pick<Now, 'firstByteP50Ms' | 'firstByteP95Ms'> {
-  const sum = sumOf(histograms);
-  return { firstByteP50Ms: percentile(sum, 0.5), firstByteP95Ms: percentile(sum, 0.95) };
+  return { startMs, complete, refused, failed, left, chargeNanos, ...percentilesOf(firstByte) };
 }
 
 async function readToday(log: LogBuckets, nowMs: number): Promise<Today | undefined> {

@@ -1,5 +1,5 @@
 /** Pages of a list that is in memory as a whole. */
-import { AdminError } from './admin-error.ts';
+import { invalid } from './admin-error.ts';
 import { maxPage, type Page } from './deps.ts';
 
 export interface PageQuery {
@@ -12,9 +12,7 @@ export interface PageQuery {
 /** @throws AdminError `invalid_request` */
 export function limitOf({ limit = maxPage }: PageQuery): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPage) return limit;
-  throw new AdminError('invalid_request', `limit must be an integer from 1 to ${maxPage}.`, {
-    field: 'limit',
-  });
+  throw invalid('limit', `limit must be an integer from 1 to ${maxPage}.`);
 }
 
 /**
@@ -26,13 +24,9 @@ export function pageOf<T>(all: readonly T[], query: PageQuery): Page<T> {
   const limit = limitOf(query);
   const { after = '0' } = query;
   const start = /^\d{1,9}$/.test(after) ? Number(after) : Number.NaN;
-  if (!Number.isSafeInteger(start)) throw badCursor();
+  if (!Number.isSafeInteger(start)) {
+    throw invalid('after', 'after must be the next of an earlier page.');
+  }
   const end = start + limit;
   return { data: all.slice(start, end), next: end < all.length ? String(end) : undefined };
-}
-
-function badCursor(): AdminError {
-  return new AdminError('invalid_request', 'after must be the next of an earlier page.', {
-    field: 'after',
-  });
 }

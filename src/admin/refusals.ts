@@ -65,7 +65,8 @@ export function adminRefusals(deps: AdminDeps): AdminRefusals {
   return {
     report: async ({ sort = 'refusals', ...query }) => {
       const rows = await reportOf(deps, query);
-      const sorted = sort === 'name' ? rows : rows.toSorted(byNumber);
+      const sorted =
+        sort === 'name' ? rows : rows.toSorted((one, other) => other.refusals - one.refusals);
       const refusals = rows.reduce((sum, row) => sum + row.refusals, 0);
       return { ...pageOf(sorted, query), total: { refusals } };
     },
@@ -120,10 +121,6 @@ function seenReasons(
     const counted = { count, detail: detailOf(kind), source: 'process', sinceMs, lastMs } as const;
     return { ...explainedRefusal(last), code, reason, ...counted };
   });
-}
-
-function byNumber(one: RefusalReportRow, other: RefusalReportRow): number {
-  return other.refusals - one.refusals;
 }
 
 const csvPage = 100;

@@ -1,6 +1,6 @@
 /** Removes a key, and what the gateway keeps for it. */
 import type { AdminDeps } from './deps.ts';
-import { cannot, noKey } from './key-errors.ts';
+import { cannot, keyOf, noKey } from './key-errors.ts';
 
 const pageSize = 1_000;
 
@@ -20,9 +20,7 @@ export async function removeKey(deps: AdminDeps, id: string): Promise<void> {
 
 async function forgetReplies(deps: AdminDeps, id: string): Promise<void> {
   const { keys, keyCache } = deps;
-  const key = await keys.get?.(id);
-  if (key === undefined)
-    throw keys.get === undefined ? cannot('look keys up by their id') : noKey(id);
+  const key = await keyOf(deps, id);
   // A new call must not store another reply; those that are running still may.
   if (!key.disabled) await keys.update?.(id, { disabled: true });
   keyCache?.forget(id);

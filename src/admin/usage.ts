@@ -4,7 +4,7 @@
  */
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import { memoryUsageQueries } from '../stores/memory/usage-queries.ts';
+import { memoryUsageQueries, usageCounts } from '../stores/memory/usage-queries.ts';
 import { type Reconciliation, reconcile } from '../stores/sql/reconcile.ts';
 import {
   checkChargesFilter,
@@ -84,7 +84,10 @@ export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
   return {
     report: async ({ sort = 'charge', ...query }, options) => {
       const rows = await reportOf(deps, query, options);
-      const sorted = sort === 'name' ? rows : rows.toSorted(byCharge);
+      const sorted =
+        sort === 'name'
+          ? rows
+          : rows.toSorted((one, other) => Number(other.chargeNanos - one.chargeNanos));
       const { data, next } = pageOf(sorted, query);
       return { data: data.map(withKnownCost), next, total: withKnownCost(totalOf(rows)) };
     },
@@ -108,27 +111,21 @@ async function reportOf(
   return reportRows(deps, query, options);
 }
 
-function byCharge(one: UsageReportRow, other: UsageReportRow): number {
-  if (one.chargeNanos === other.chargeNanos) return 0;
-  return one.chargeNanos > other.chargeNanos ? -1 : 1;
-}
-
 /** Stores sum up the costs that are known; both sums are 0 only if none is. */
 export function withKnownCost<Row extends Costs>(row: Row): WithKnownCost<Row> {
   const isKnown = row.costNanos !== 0n || row.marginNanos !== 0n;
   return isKnown ? row : { ...row, costNanos: undefined, marginNanos: undefined };
 }
 
+const amounts = ['chargeNanos', 'unbookedNanos', 'costNanos', 'marginNanos'] as const;
+
 function totalOf(rows: readonly UsageReportRow[]) {
-  const sum = (name: 'chargeNanos' | 'unbookedNanos' | 'costNanos' | 'marginNanos'): bigint =>
-    rows.reduce((total, row) => total + row[name], 0n);
-  return {
-    calls: rows.reduce((total, { calls }) => total + calls, 0),
-    chargeNanos: sum('chargeNanos'),
-    unbookedNanos: sum('unbookedNanos'),
-    costNanos: sum('costNanos'),
-    marginNanos: sum('marginNanos'),
-  };
+  const total = { calls: 0, chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n, marginNanos: 0n };
+  for (const row of rows) {
+    total.calls += row.calls;
+    for (const name of amounts) total[name] += row[name];
+  }
+  return total;
 }
 
 const reportColumns = [
@@ -138,10 +135,7 @@ const reportColumns = [
   'outputTokens',
   'reasoningTokens',
   'images',
-  'chargeNanos',
-  'unbookedNanos',
-  'costNanos',
-  'marginNanos',
+  ...amounts,
 ] as const;
 /** Rows per page: so few that a log in this process answers within milliseconds. */
 const csvPage = 50;
@@ -308,26 +302,10 @@ interface Slice {
 }
 
 function sumOf(one: UsageReportRow, other: UsageReportRow): UsageReportRow {
-  return {
-    names: one.names,
-    calls: one.calls + other.calls,
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-    cacheWrite5mTokens: one.cacheWrite5mTokens + other.cacheWrite5mTokens,
-    cacheWrite1hTokens: one.cacheWrite1hTokens + other.cacheWrite1hTokens,
-    audioInputTokens: one.audioInputTokens + other.audioInputTokens,
-    imageInputTokens: one.imageInputTokens + other.imageInputTokens,
-    videoInputTokens: one.videoInputTokens + other.videoInputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
-    audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
-    imageOutputTokens: one.imageOutputTokens + other.imageOutputTokens,
-    images: one.images + other.images,
-    chargeNanos: one.chargeNanos + other.chargeNanos,
-    unbookedNanos: one.unbookedNanos + other.unbookedNanos,
-    costNanos: one.costNanos + other.costNanos,
-    marginNanos: one.marginNanos + other.marginNanos,
-  };
+  const sum: { -readonly [Name in keyof UsageReportRow]: UsageReportRow[Name] } = { ...one };
+  for (const name of ['calls', ...usageCounts] as const) sum[name] += other[name];
+  for (const name of amounts) sum[name] += other[name];
+  return sum;
 }
 
 /** Orders by each name in turn, by code points as the databases do. */

@@ -9,7 +9,16 @@ import {
   dialectNames,
   reasoningEfforts,
 } from '../ports/catalog.ts';
-import { flag, nanos, oneOf, type Path, positive, text, wait } from '../ports/set-up.ts';
+import {
+  exactObject,
+  flag,
+  nanos,
+  oneOf,
+  type Path,
+  positive,
+  text,
+  wait,
+} from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
 import { costSchema } from '../prices/schema.ts';
 
@@ -21,20 +30,15 @@ export const name = text('must be text of at least one character, without contro
 const ownWait = wait.exactOptional();
 
 /** Of a model or a channel, in place of the gateway's. */
-export const timeouts = z
-  .strictObject(
-    {
-      connectMs: ownWait,
-      firstByteStreamedMs: ownWait,
-      firstByteMs: ownWait,
-      idleMs: ownWait,
-      firstTokenMs: ownWait,
-      quietMs: ownWait,
-      totalMs: ownWait,
-    } satisfies Members<Timeouts>,
-    'must be an object',
-  )
-  .optional();
+export const timeouts = exactObject('must be an object', {
+  connectMs: ownWait,
+  firstByteStreamedMs: ownWait,
+  firstByteMs: ownWait,
+  idleMs: ownWait,
+  firstTokenMs: ownWait,
+  quietMs: ownWait,
+  totalMs: ownWait,
+} satisfies Members<Timeouts>).optional();
 
 function baseUrlForm({ input }: { readonly input?: unknown }): string {
   const problem = typeof input === 'string' ? baseUrlProblem(input) : undefined;
@@ -106,10 +110,11 @@ const count = z
 
 const aboveZero = 'must be a whole number above 0';
 
-const thinkingBudget = z.strictObject(
-  { min: count, max: count, off: flag.optional() },
-  'must be a range: { min, max }, in tokens',
-);
+const thinkingBudget = exactObject('must be a range: { min, max }, in tokens', {
+  min: count,
+  max: count,
+  off: flag.optional(),
+});
 
 /** The type requires a schema for every flag, so that a new one can't be forgotten. */
 const flags = {
@@ -167,7 +172,8 @@ const flags = {
 /** Strict, so that a misspelt flag is reported. */
 const capabilitiesSchema = z.strictObject(flags, 'must be an object').optional();
 
-export const channelSchema: z.ZodType = z.strictObject(
+export const channelSchema: z.ZodType = exactObject(
+  'must be a channel: an id, a dialect, a baseUrl and a credential',
   {
     id: channelId,
     dialect: z.enum(dialectNames, oneOf(dialectNames)),
@@ -199,7 +205,6 @@ export const channelSchema: z.ZodType = z.strictObject(
     hideErrors: flag.optional(),
     timeouts,
   } satisfies Members<Channel>,
-  'must be a channel: an id, a dialect, a baseUrl and a credential',
 );
 
 /** By name of an optional member of a channel: what leaving it out means. */

@@ -4,7 +4,7 @@
  */
 
 import { basename } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { type EventListener, type GatewayEvent, quietListener } from '../events.ts';
@@ -13,7 +13,15 @@ import { scanFile } from '../files/json-text.ts';
 import { warningListener } from '../host-warnings.ts';
 import { items, type JsonValue, member, parseJson } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import { aClock, aFunction, checkMakerOptions, flag, text, wait } from '../ports/set-up.ts';
+import {
+  aClock,
+  aFunction,
+  checkMakerOptions,
+  exactObject,
+  flag,
+  text,
+  wait,
+} from '../ports/set-up.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
 import { modelsFrom } from './model-json.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
@@ -41,17 +49,14 @@ export interface JsonFileCatalog extends StaticCatalog {
   close(): void;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    path: text('must be the path of a file'),
-    credentials: aFunction.optional(),
-    allowSecretsInFile: flag.optional(),
-    onEvent: aFunction.optional(),
-    clock: aClock.optional(),
-    pollMs: wait.optional(),
-  } satisfies Record<keyof JsonFileCatalogOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = exactObject('must be an object', {
+  path: text('must be the path of a file'),
+  credentials: aFunction.optional(),
+  allowSecretsInFile: flag.optional(),
+  onEvent: aFunction.optional(),
+  clock: aClock.optional(),
+  pollMs: wait.optional(),
+} satisfies Record<keyof JsonFileCatalogOptions, z.ZodType>);
 
 /**
  * A catalog of `{ "models": [ … ] }`, in the form of docs/catalog.md.

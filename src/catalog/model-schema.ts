@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type MediaPartTokens, type Model, protocolNames } from '../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
 import type { AllowedMembers } from '../ports/reach-members.ts';
-import { flag, oneOf, type Path, positive } from '../ports/set-up.ts';
+import { exactObject, flag, oneOf, type Path, positive } from '../ports/set-up.ts';
 import { priceSchema } from '../prices/schema.ts';
 import {
   channelRemedyOf,
@@ -17,18 +17,16 @@ import {
   timeouts,
 } from './channel-schema.ts';
 
-const mediaPartTokens = z
-  .strictObject(
-    {
-      image: positive.optional(),
-      audio: positive.optional(),
-      video: positive.optional(),
-      document: positive.optional(),
-      reference: positive.optional(),
-    } satisfies Members<MediaPartTokens>,
-    'must be an object of tokens by kind: { image: 1500, document: 50000 }',
-  )
-  .optional();
+const mediaPartTokens = exactObject(
+  'must be an object of tokens by kind: { image: 1500, document: 50000 }',
+  {
+    image: positive.optional(),
+    audio: positive.optional(),
+    video: positive.optional(),
+    document: positive.optional(),
+    reference: positive.optional(),
+  } satisfies Members<MediaPartTokens>,
+).optional();
 
 const permission = z
   .union(
@@ -44,31 +42,26 @@ const toolPermission = z
   )
   .optional();
 
-const allow = z
-  .strictObject(
-    {
-      fallbacks: permission,
-      models: permission,
-      svg: permission,
-      route: permission,
-      provider: permission,
-      plugins: permission,
-      preset: permission,
-      advisor: permission,
-      file_id: permission,
-      container: permission,
-      thread: permission,
-      mcp: permission,
-      file_search: permission,
-      code_interpreter: permission,
-      shell: permission,
-      other_tools: toolPermission,
-      endpoint: permission,
-      billing_policy: permission,
-    } satisfies Members<AllowedMembers>,
-    'must be an object of request members: { file_id: true }',
-  )
-  .optional();
+const allow = exactObject('must be an object of request members: { file_id: true }', {
+  fallbacks: permission,
+  models: permission,
+  svg: permission,
+  route: permission,
+  provider: permission,
+  plugins: permission,
+  preset: permission,
+  advisor: permission,
+  file_id: permission,
+  container: permission,
+  thread: permission,
+  mcp: permission,
+  file_search: permission,
+  code_interpreter: permission,
+  shell: permission,
+  other_tools: toolPermission,
+  endpoint: permission,
+  billing_policy: permission,
+} satisfies Members<AllowedMembers>).optional();
 
 /** Each one may be tried on three channels while the caller waits. */
 const maxFallbacks = 5;
@@ -78,7 +71,8 @@ const quotedNames = protocolNames.map((one) => `'${one}'`);
 const apis = [quotedNames.slice(0, -1).join(', '), quotedNames.at(-1)];
 
 /** One model, checked without the others. Strict, so that a misspelt member is reported. */
-export const modelSchema: z.ZodType = z.strictObject(
+export const modelSchema: z.ZodType = exactObject(
+  'must be a model: an id, groups, a price and channels',
   {
     id: name,
     vendor: name.optional(),
@@ -111,7 +105,6 @@ export const modelSchema: z.ZodType = z.strictObject(
     description: z.string('must be text').optional(),
     timeouts,
   } satisfies Members<Model>,
-  'must be a model: an id, groups, a price and channels',
 );
 
 /** By name of an optional member of a model: what leaving it out means. */

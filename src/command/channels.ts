@@ -22,10 +22,7 @@ import { withStores } from './with-stores.ts';
 export const channels: Command = {
   name: 'channels',
   summary: 'list models and their channels',
-  options: {
-    model: { value: 'ID', text: 'only this model' },
-    config: configOption,
-  },
+  options: { model: { value: 'ID', text: 'only this model' }, config: configOption },
   about: `Lists the channels of each model by priority, as the catalog has them. If admin.token is
 configured it asks the process that runs on admin.port for their health; if it can't, it says why.
 "check" asks the upstreams themselves.`,
@@ -225,10 +222,7 @@ const resolve = processChange({
     ran: { text: 'it ran: charge it' },
     'not-run': { text: 'it did not run: release its hold' },
     charge: { value: 'AMOUNT', text: 'with --ran; default: what was held' },
-    reservation: {
-      value: 'ID',
-      text: 'the reservationId, if several calls have this request id',
-    },
+    reservation: { value: 'ID', text: 'the reservationId, if several calls have this request id' },
   },
   about: 'Ends the hold of a call whose outcome is unknown, once you know it from the provider.',
   examples: [

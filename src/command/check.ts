@@ -38,8 +38,7 @@ async function run(given: Given): Promise<number> {
   const findings = await findingsOf(given);
   if (given.json) printJson(given.around, { data: findings });
   const hasFailed = findings.some(({ state }) => state === 'failed');
-  if (hasFailed) return exitCodes.failed;
-  return exitCodes.done;
+  return hasFailed ? exitCodes.failed : exitCodes.done;
 }
 
 async function findingsOf(given: Given): Promise<readonly Finding[]> {

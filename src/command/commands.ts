@@ -1,12 +1,11 @@
 /** All commands, in the order of the help, and those that need no configuration file. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
 import { linesToPaste } from '../../examples/quickstart/lines.ts';
 import { demoModels } from '../../examples/quickstart/models.ts';
 import { demoStores } from '../../examples/quickstart/stores.ts';
 import { createAdmin } from '../admin/admin.ts';
-import type { AdminHandler } from '../admin/http/handler.ts';
 import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
 import { channels, processChanges } from './channels.ts';
@@ -34,9 +33,7 @@ import { calls, deletion } from './usage.ts';
 const demo: Command = {
   name: 'demo',
   summary: 'run a gateway with a fake upstream, and print commands to paste',
-  options: {
-    port: { value: 'PORT', text: 'default: 8787; 0 for any free one' },
-  },
+  options: { port: { value: 'PORT', text: 'default: 8787; 0 for any free one' } },
   about: `Starts a gateway on 127.0.0.1 without any set-up: an embedded upstream answers with canned
 replies, and the keys are printed with a command for each API. With OPENAI_API_KEY,
 GEMINI_API_KEY or ANTHROPIC_API_KEY set it calls the real upstreams. Keys, quota and
@@ -68,7 +65,10 @@ async function runDemo({ around, text }: Given): Promise<number> {
   const admin = createAdmin({ gateway, keys, quota, usage, catalog });
   const signIn = consoleSignIn();
   const showConsole = consoleHandler(admin, { path: '/console', signIn });
-  const server = createServer(both(showConsole, nodeAdapter(gateway)));
+  const handleCalls = nodeAdapter(gateway);
+  const server = createServer((request, response) => {
+    void showConsole(request, response, () => void handleCalls(request, response));
+  });
   try {
     const base = `http://localhost:${await listening(server, port)}`;
     const signalled = endSignal(around);
@@ -84,12 +84,6 @@ async function runDemo({ around, text }: Given): Promise<number> {
     close();
   }
   return exitCodes.done;
-}
-
-function both(showConsole: AdminHandler, handleCalls: RequestListener): RequestListener {
-  return (request, response) => {
-    void showConsole(request, response, () => handleCalls(request, response));
-  };
 }
 
 function listening(server: Server, port: number): Promise<number> {

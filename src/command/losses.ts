@@ -4,7 +4,7 @@
  * exit code.
  */
 import { errorClass } from '../errors.ts';
-import { type EventListener, type GatewayEvent, swallowErrors } from '../events.ts';
+import { type EventListener, swallowErrors } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { failedPort, withThrown } from '../thrown.ts';
@@ -45,7 +45,8 @@ export function countLosses(log: Log): Losses {
   const emit: EventListener = (event) => {
     for (const listener of [onEvent, ...listeners]) swallowErrors(() => listener(event));
   };
-  const failed = (error: unknown, requestId?: string): void => emit(failedWrite(error, requestId));
+  const failed = (error: unknown, requestId?: string): void =>
+    emit(failedPort({ requestId, port: 'usage', operation: 'write' }, errorClass(error), error));
   return {
     onEvent,
     emit,
@@ -70,10 +71,6 @@ export function countLosses(log: Log): Losses {
     }),
     count: () => ({ charges, usageRecords }),
   };
-}
-
-function failedWrite(error: unknown, requestId: string | undefined): GatewayEvent {
-  return failedPort({ requestId, port: 'usage', operation: 'write' }, errorClass(error), error);
 }
 
 /** What an operator needs to bill the call by hand. */

@@ -160,15 +160,9 @@ function seeHelp({ name }: Command): string {
   return `See npx tollgate ${name} --help.`;
 }
 
-interface Problem {
-  readonly exitCode: number;
-  readonly code: 'failed' | 'usage' | 'unreachable';
-  readonly message: string;
-}
-
 const codes = ['failed', 'failed', 'usage', 'unreachable'] as const;
 
-function problemOf(thrown: unknown): Problem {
+function problemOf(thrown: unknown) {
   const error = causeOf(thrown);
   const exitCode = exitCodeOf(error);
   const isOfStore = isStoreUnavailable(error) || isStoreCorrupt(error);

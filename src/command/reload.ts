@@ -93,9 +93,7 @@ function changedAtStart(before: ServeConfig, after: ServeConfig): readonly strin
     ['catalog.store', before.catalog.store, after.catalog.store],
     ['gateway.maxBufferedBytes', before.gateway.maxBufferedBytes, after.gateway.maxBufferedBytes],
   ];
-  return pairs.flatMap(([member, one, other]) => (isChanged(one, other) ? [member] : []));
-}
-
-function isChanged(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) !== JSON.stringify(other);
+  return pairs.flatMap(([member, one, other]) =>
+    JSON.stringify(one) === JSON.stringify(other) ? [] : [member],
+  );
 }

@@ -2,13 +2,7 @@
  * `tollgate serve`: the whole gateway as a process, from a configuration file. It has no TLS, no
  * clustering and no user accounts: a proxy, an orchestrator and a host app have those.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { nodeAdapter } from '../../adapters/node.ts';
 import type { Clock } from '../clock.ts';
@@ -201,15 +195,15 @@ interface Readiness {
   readonly isEnding: () => boolean;
 }
 
-/** Answers `/healthz` and `/readyz`, and 404 for every other path. */
-type HealthHandler = (request: IncomingMessage, response: ServerResponse) => void;
-
 /** Anyone may send a probe, so the quota store is checked at most once in this time. */
 const freshMs = 1_000;
 const checkMs = 2_000;
 
-/** The reasons in its answers give no details, because callers can read them. */
-export function healthHandler({ quota, asksStores, clock, isEnding }: Readiness): HealthHandler {
+/**
+ * Answers `/healthz` and `/readyz`, and 404 for every other path. The reasons in its answers give
+ * no details, because callers can read them.
+ */
+export function healthHandler({ quota, asksStores, clock, isEnding }: Readiness): RequestListener {
   let known: { readonly atMs: number; readonly isFit: Promise<boolean> } | undefined;
 
   const storesAreFit = (): Promise<boolean> => {
@@ -239,10 +233,7 @@ async function isFit(quota: Readiness['quota']): Promise<boolean> {
 }
 
 function answerProbe(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-  });
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   response.end(`${JSON.stringify(body)}\n`);
 }
 

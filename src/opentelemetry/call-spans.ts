@@ -13,9 +13,9 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import type { EventOf } from '../events.ts';
 import type { Usage } from '../money.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
-import type { EventOf } from './event-of.ts';
 import { cacheWriteAttribute, genAi, own, usageAttributes } from './names.ts';
 
 export interface CallSpans {
@@ -180,7 +180,7 @@ function endAttributes(
 
 function usageAttributesOf(usage: Usage): Attributes {
   const attributes: Attributes = {};
-  for (const [member, name] of usageEntries) {
+  for (const [member, name] of usageAttributes) {
     const count = usage[member];
     if (count !== undefined) attributes[name] = count;
   }
@@ -188,17 +188,6 @@ function usageAttributesOf(usage: Usage): Attributes {
   if (written !== undefined) attributes[cacheWriteAttribute] = written;
   return attributes;
 }
-
-const usageEntries = [
-  ['inputTokens', usageAttributes.inputTokens],
-  ['outputTokens', usageAttributes.outputTokens],
-  ['cachedInputTokens', usageAttributes.cachedInputTokens],
-  ['reasoningTokens', usageAttributes.reasoningTokens],
-  ['audioInputTokens', usageAttributes.audioInputTokens],
-  ['imageInputTokens', usageAttributes.imageInputTokens],
-  ['audioOutputTokens', usageAttributes.audioOutputTokens],
-  ['imageOutputTokens', usageAttributes.imageOutputTokens],
-] as const;
 
 export function cacheWritesOf({
   cacheWrite5mTokens,

@@ -24,16 +24,16 @@ export const genAi = {
   httpStatus: 'http.response.status_code',
 } as const;
 
-export const usageAttributes = {
-  inputTokens: 'gen_ai.usage.input_tokens',
-  outputTokens: 'gen_ai.usage.output_tokens',
-  cachedInputTokens: 'gen_ai.usage.cache_read.input_tokens',
-  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
-  audioInputTokens: 'gen_ai.usage.audio.input_tokens',
-  imageInputTokens: 'gen_ai.usage.image.input_tokens',
-  audioOutputTokens: 'gen_ai.usage.audio.output_tokens',
-  imageOutputTokens: 'gen_ai.usage.image.output_tokens',
-} as const;
+export const usageAttributes = [
+  ['inputTokens', 'gen_ai.usage.input_tokens'],
+  ['outputTokens', 'gen_ai.usage.output_tokens'],
+  ['cachedInputTokens', 'gen_ai.usage.cache_read.input_tokens'],
+  ['reasoningTokens', 'gen_ai.usage.reasoning.output_tokens'],
+  ['audioInputTokens', 'gen_ai.usage.audio.input_tokens'],
+  ['imageInputTokens', 'gen_ai.usage.image.input_tokens'],
+  ['audioOutputTokens', 'gen_ai.usage.audio.output_tokens'],
+  ['imageOutputTokens', 'gen_ai.usage.image.output_tokens'],
+] as const;
 
 /** The sum of the cache writes of all lifetimes. */
 export const cacheWriteAttribute = 'gen_ai.usage.cache_write.input_tokens';

@@ -15,35 +15,31 @@ export interface OpenCall {
   readonly spans: CallSpans | undefined;
 }
 
-export interface OpenCalls {
-  add(reservationId: string, call: OpenCall): void;
-  of(reservationId: string): OpenCall | undefined;
-  take(reservationId: string): OpenCall | undefined;
-  clear(): void;
-}
-
 /**
  * The most calls that a process can run. Above it the oldest is dropped, whose end a bug has lost.
  */
 const maxCalls = 65_535;
 
-export function openCalls(): OpenCalls {
-  const calls = new Map<string, OpenCall>();
-  return {
-    add: (reservationId, call) => {
-      calls.set(reservationId, call);
-      if (calls.size <= maxCalls) return;
-      for (const oldest of calls.keys()) {
-        calls.delete(oldest);
-        return;
-      }
-    },
-    of: (reservationId) => calls.get(reservationId),
-    take: (reservationId) => {
-      const call = calls.get(reservationId);
-      calls.delete(reservationId);
-      return call;
-    },
-    clear: () => calls.clear(),
-  };
+export class OpenCalls {
+  readonly #calls = new Map<string, OpenCall>();
+
+  add(reservationId: string, call: OpenCall): void {
+    this.#calls.set(reservationId, call);
+    const [oldest] = this.#calls.size > maxCalls ? this.#calls.keys() : [];
+    if (oldest !== undefined) this.#calls.delete(oldest);
+  }
+
+  of(reservationId: string): OpenCall | undefined {
+    return this.#calls.get(reservationId);
+  }
+
+  take(reservationId: string): OpenCall | undefined {
+    const call = this.#calls.get(reservationId);
+    this.#calls.delete(reservationId);
+    return call;
+  }
+
+  clear(): void {
+    this.#calls.clear();
+  }
 }

@@ -12,13 +12,12 @@ import {
   trace,
   ValueType,
 } from '@opentelemetry/api';
-import type { GatewayEvent } from '../events.ts';
+import type { EventOf, GatewayEvent } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
 import type { DialectName } from '../ports/catalog.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { cacheWritesOf, errorTypeOf, reportedUsage, startCallSpans, timeAt } from './call-spans.ts';
-import type { EventOf } from './event-of.ts';
 import {
   fetchResponse,
   genAi,
@@ -31,7 +30,7 @@ import {
   scopeVersion,
   secondBuckets,
 } from './names.ts';
-import { type OpenCall, type OpenCalls, openCalls } from './open-calls.ts';
+import { type OpenCall, OpenCalls } from './open-calls.ts';
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
@@ -64,7 +63,7 @@ export function openTelemetry(
   options: OpenTelemetryOptions = {},
 ): OpenTelemetryWatch {
   const { tracerProvider = trace, meterProvider = metrics } = options;
-  const calls = openCalls();
+  const calls = new OpenCalls();
   const watch: Watch = {
     tracer: tracerProvider.getTracer(scopeName, scopeVersion),
     metrics: callMetrics(meterProvider.getMeter(scopeName, scopeVersion), fetchResponse),

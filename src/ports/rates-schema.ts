@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { maxRate } from './rate-input.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
-import { anId, flag, type Path, text } from './set-up.ts';
+import { anId, exactObject, flag, type Path, text } from './set-up.ts';
 
 /** The maximum number of entries in the record of one key, since each call checks all of them. */
 const maxKeyRates = 32;
@@ -14,19 +14,14 @@ const rate = z
   .positive('must be a positive integer')
   .max(maxRate, `must be at most ${maxRate}`);
 
-const amounts = z
-  .strictObject(
-    {
-      perMinute: rate.optional(),
-      perHour: rate.optional(),
-      perDay: rate.optional(),
-    } satisfies Record<keyof AmountPerPeriod, z.ZodType>,
-    'must be an object of limits by period: { perMinute: 60 }',
-  )
-  .refine(
-    ({ perMinute, perHour, perDay }) => (perMinute ?? perHour ?? perDay) !== undefined,
-    'must state perMinute, perHour or perDay',
-  );
+const amounts = exactObject('must be an object of limits by period: { perMinute: 60 }', {
+  perMinute: rate.optional(),
+  perHour: rate.optional(),
+  perDay: rate.optional(),
+} satisfies Record<keyof AmountPerPeriod, z.ZodType>).refine(
+  ({ perMinute, perHour, perDay }) => (perMinute ?? perHour ?? perDay) !== undefined,
+  'must state perMinute, perHour or perDay',
+);
 
 const limits = {
   calls: amounts.optional(),
@@ -37,21 +32,20 @@ const nothingStated = 'must limit calls, tokens or both';
 const shape = 'must be limits: { calls: { perMinute: 60 }, tokens: { perDay: 1000000 } }';
 
 /** The rate limits of a model. Strict, because a misspelt limit would limit nothing. */
-export const rateLimitsSchema: z.ZodType = z
-  .strictObject(limits, shape)
-  .refine(({ calls, tokens }) => (calls ?? tokens) !== undefined, nothingStated);
+export const rateLimitsSchema: z.ZodType = exactObject(shape, limits).refine(
+  ({ calls, tokens }) => (calls ?? tokens) !== undefined,
+  nothingStated,
+);
 
-const keyRateLimits = z
-  .strictObject(
-    {
-      ...limits,
-      subject: anId.optional(),
-      model: text('must be the id of a model').optional(),
-      visible: flag.optional(),
-    } satisfies Record<keyof KeyRateLimits, z.ZodType>,
-    shape,
-  )
-  .refine(({ calls, tokens }) => (calls ?? tokens) !== undefined, nothingStated);
+const keyRateLimits = exactObject(shape, {
+  ...limits,
+  subject: anId.optional(),
+  model: text('must be the id of a model').optional(),
+  visible: flag.optional(),
+} satisfies Record<keyof KeyRateLimits, z.ZodType>).refine(
+  ({ calls, tokens }) => (calls ?? tokens) !== undefined,
+  nothingStated,
+);
 
 /** The rate limits of a key. */
 export const keyRatesSchema: z.ZodType = z

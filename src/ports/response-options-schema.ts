@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { ResponseOptions } from './response-options.ts';
-import { methods, oneOf, positive, wait } from './set-up.ts';
+import { exactObject, methods, oneOf, positive, wait } from './set-up.ts';
 
 /** One lookup has this many ids at most; see `ResponseIndex`. */
 const most = 1_024;
@@ -22,16 +22,13 @@ export const plainResponseOptions = {
 export const defaultResponseOptions = z.strictObject(plainResponseOptions).parse({});
 
 /** The schema of the option. */
-export const responseOptionsSchema: z.ZodType = z.strictObject(
-  {
-    ...plainResponseOptions,
-    index: methods('remember', 'find', 'forget').optional(),
-    items: z
-      .union(
-        [z.literal(false), methods('put', 'get', 'forget')],
-        'must be false or an object with put(), get(), forget()',
-      )
-      .optional(),
-  } satisfies Record<keyof ResponseOptions, z.ZodType>,
-  'must be an object',
-);
+export const responseOptionsSchema: z.ZodType = exactObject('must be an object', {
+  ...plainResponseOptions,
+  index: methods('remember', 'find', 'forget').optional(),
+  items: z
+    .union(
+      [z.literal(false), methods('put', 'get', 'forget')],
+      'must be false or an object with put(), get(), forget()',
+    )
+    .optional(),
+} satisfies Record<keyof ResponseOptions, z.ZodType>);

@@ -247,13 +247,26 @@ export const aClock: z.ZodType = methods('now', 'monotonicMs', 'every');
 
 /** Text of at least one character, without control characters. */
 export function text(message: string): z.ZodType<string> {
-  return z.string(message).regex(/^\P{Cc}+$/u, message);
+  return matching(/^\P{Cc}+$/u, message);
+}
+
+/** Text of this pattern; `form` is said of any other value. */
+export function matching(pattern: RegExp, form: string) {
+  return z.string(form).regex(pattern, form);
 }
 
 /** The message of an enum's schema for any other value: `must be 'a', 'b' or 'c'`. */
 export function oneOf(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   return `must be ${[quoted.slice(0, -1).join(', '), quoted.at(-1)].join(' or ')}`;
+}
+
+/** The schema of an object with these members and no others; `form` is said of other values. */
+export function exactObject<const Members extends z.core.$ZodLooseShape>(
+  form: string,
+  members: Members,
+) {
+  return z.strictObject(members, form);
 }
 
 /** The schema of an object with exactly the members of `like`. */

@@ -63,7 +63,9 @@ export function pricesFrom(list: PublicPriceList): PriceOf {
       );
     }
     const rates = ratesIn(found.model_price, name);
-    const starts = new Set([...rates.values()].flatMap(({ tiers }) => tiers.map(startOf)));
+    const starts = new Set(
+      [...rates.values()].flatMap(({ tiers }) => tiers.map(({ start }) => start)),
+    );
     const tiers = [...starts]
       .sort((one, other) => one - other)
       .map((start) => ({ aboveInputTokens: start, ...ratesAt(rates, start) }));
@@ -117,13 +119,10 @@ function isTier(tier: unknown): tier is ListedTier {
   );
 }
 
-function startOf({ start }: ListedTier): number {
-  return start;
-}
-
 function ratesAt(rates: ReadonlyMap<RateName, ListedRate>, start: number): RatesInput {
   const inputs: { [Name in RateName]?: string } = {};
-  for (const [name, rate] of rates) inputs[name] = unitsOf(rateAt(rate, start));
+  // Nine decimals, the precision of a nano, to which amounts such as a third of a cent are rounded.
+  for (const [name, rate] of rates) inputs[name] = rateAt(rate, start).toFixed(9);
   return { ...inputs, input: inputs.input ?? '0' };
 }
 
@@ -136,11 +135,4 @@ function rateAt({ base, tiers }: ListedRate, start: number): number {
     reached = tier.start;
   }
   return price;
-}
-
-/**
- * Nine decimals, the precision of a nano, to which amounts such as a third of a cent are rounded.
- */
-function unitsOf(price: number): string {
-  return price.toFixed(9);
 }

@@ -4,9 +4,15 @@
  */
 import { z } from 'zod';
 import { isJsonObject } from '../json.ts';
-import type { CostMember, ImagePrice, MemberPrice, TokenPrice, TokenRates } from '../money.ts';
+import {
+  costMembers,
+  type ImagePrice,
+  type MemberPrice,
+  type TokenPrice,
+  type TokenRates,
+} from '../money.ts';
 import type { ChannelCost } from '../ports/catalog.ts';
-import { nanos, positive, text } from '../ports/set-up.ts';
+import { exactObject, nanos, positive, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
 
@@ -42,60 +48,35 @@ function ratesOf<Amount extends z.ZodType>(amount: Amount) {
   } satisfies Members<TokenRates>;
 }
 
+function tiersOf<Rates extends z.core.$ZodLooseShape>(rates: Rates) {
+  const tier = exactObject(tierForm, { aboveInputTokens: positive, ...rates });
+  return z.array(tier, tiersForm).optional();
+}
+
+function rowsOf<Amount extends z.core.$ZodLooseShape>(amount: Amount) {
+  const values = { size: nonEmptyText.optional(), quality: nonEmptyText.optional() };
+  return z.array(exactObject(rowForm, { ...values, ...amount }), rowsForm).min(1, noRows);
+}
+
 type FeeSchema = Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>;
 
 /** The schema of a priced request member; `fee` has the name that the form uses for a fee. */
 function memberOf<Fee extends FeeSchema>(fee: Fee) {
-  return z
-    .strictObject(
-      {
-        multiplier: factor.optional(),
-        holdCalls: positive.optional(),
-        holdInputTokens: count.optional(),
-        ...fee,
-      },
-      'must be an object; use {} for a member that costs nothing but its tokens',
-    )
-    .optional();
+  return exactObject('must be an object; use {} for a member that costs nothing but its tokens', {
+    multiplier: factor.optional(),
+    holdCalls: positive.optional(),
+    holdInputTokens: count.optional(),
+    ...fee,
+  }).optional();
 }
 
 function membersOf<Fee extends FeeSchema>(fee: Fee) {
   const member = memberOf(fee);
-  return z
-    .strictObject(
-      {
-        service_tier: member,
-        speed: member,
-        inference_geo: member,
-        best_of: member,
-        web_search: member,
-        web_fetch: member,
-        maps: member,
-        code_execution: member,
-        image_generation: member,
-        file_search: member,
-        code_interpreter: member,
-        shell: member,
-        other_tools: member,
-        mcp: member,
-        advisor: member,
-        fallbacks: member,
-        tool_search: member,
-        compaction: member,
-        num_images: member,
-        image_size: member,
-        output_format: member,
-        complexity: member,
-        frame_count: member,
-        input_fidelity: member,
-        partial_images: member,
-        output_modalities: member,
-        reasoning_budget: member,
-        reasoning_mode: member,
-      } satisfies Record<CostMember, z.ZodType>,
-      'must be an object of request members: { web_search: {} }',
-    )
-    .optional();
+  const members = Object.fromEntries(costMembers.map((name) => [name, member]));
+  return exactObject(
+    'must be an object of request members: { web_search: {} }',
+    members,
+  ).optional();
 }
 
 function formError({ input }: { readonly input?: unknown }): string {
@@ -119,22 +100,12 @@ export const priceSchema: z.ZodType = z.discriminatedUnion(
     z.strictObject({
       per: z.literal('token'),
       rates,
-      tiers: z
-        .array(z.strictObject({ aboveInputTokens: positive, rates }, tierForm), tiersForm)
-        .optional(),
+      tiers: tiersOf({ rates }),
       members,
     } satisfies Members<TokenPrice>),
     z.strictObject({
       per: z.literal('image'),
-      rows: z
-        .array(
-          z.strictObject(
-            { size: nonEmptyText.optional(), quality: nonEmptyText.optional(), nanos },
-            rowForm,
-          ),
-          rowsForm,
-        )
-        .min(1, noRows),
+      rows: rowsOf({ nanos }),
       members,
     } satisfies Members<ImagePrice>),
   ],
@@ -162,22 +133,12 @@ export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
     z.strictObject({
       per: z.literal('token'),
       ...rateInputs,
-      tiers: z
-        .array(z.strictObject({ aboveInputTokens: positive, ...rateInputs }, tierForm), tiersForm)
-        .optional(),
+      tiers: tiersOf(rateInputs),
       members: memberInputs,
     }),
     z.strictObject({
       per: z.literal('image'),
-      rows: z
-        .array(
-          z.strictObject(
-            { size: nonEmptyText.optional(), quality: nonEmptyText.optional(), price: units },
-            rowForm,
-          ),
-          rowsForm,
-        )
-        .min(1, noRows),
+      rows: rowsOf({ price: units }),
       members: memberInputs,
     }),
   ],

@@ -2,7 +2,7 @@
  * All metrics, in one table: what they count, their labels, and their buckets. Names follow the
  * conventions of Prometheus: base units, and `_total` for counters.
  */
-import type { GatewayEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 
 /** One metric. Its name has no prefix here. */
 export interface MetricDefinition {
@@ -113,11 +113,7 @@ export const eventMetrics = {
     help: "Calls to the host's ports that failed, by the code of what was thrown, else its class.",
     labels: ['port', 'operation', 'reason'],
   },
-  internal_errors_total: {
-    type: 'counter',
-    help: 'Bugs in the gateway or in a port.',
-    labels: [],
-  },
+  internal_errors_total: { type: 'counter', help: 'Bugs in the gateway or in a port.', labels: [] },
   events_total: { type: 'counter', help: 'All events, by their type.', labels: ['type'] },
   catalog_stale: {
     type: 'gauge',
@@ -193,14 +189,7 @@ export type StatusMetric = keyof typeof statusMetrics;
 
 export const metricDefinitions: Readonly<
   Record<EventMetric | ChannelMetric | StatusMetric, MetricDefinition>
-> = {
-  ...eventMetrics,
-  ...channelMetrics,
-  ...statusMetrics,
-};
-
-type EventType = GatewayEvent['type'];
-type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly type: Type }>;
+> = { ...eventMetrics, ...channelMetrics, ...statusMetrics };
 
 /**
  * Series that start at 0. To Prometheus, a series that begins with 1 has not increased, so an event
@@ -225,40 +214,4 @@ export const lapseReasons: Readonly<Record<EventOf<'hold_lapsed'>['reason'], tru
 export const quotaPercents: Readonly<Record<EventOf<'quota_low'>['percent'], true>> = {
   80: true,
   95: true,
-};
-
-/** Types of events, which start at 0 too. */
-export const eventTypes: Readonly<Record<EventType, true>> = {
-  call_refused: true,
-  call_repeated: true,
-  call_started: true,
-  attempt_started: true,
-  first_byte: true,
-  part_failed: true,
-  attempt_ended: true,
-  call_ended: true,
-  call_booked: true,
-  stored_reply_read: true,
-  no_channel: true,
-  model_fallback: true,
-  channel_changed: true,
-  port_failed: true,
-  settlement_lost: true,
-  refusals_lost: true,
-  hold_lapsed: true,
-  usage_anomaly: true,
-  unknown_usage: true,
-  quota_low: true,
-  no_stated_maximum: true,
-  embedding_format: true,
-  path_misplaced: true,
-  body_consumed: true,
-  references_per_process: true,
-  index_lost: true,
-  items_not_kept: true,
-  catalog_loaded: true,
-  catalog_refused: true,
-  config_loaded: true,
-  config_refused: true,
-  internal_error: true,
 };

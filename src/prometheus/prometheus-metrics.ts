@@ -152,18 +152,28 @@ function histogramSamples(
   definition: MetricDefinition,
   { values, value: { buckets, count, sumSeconds } }: SeriesEntry<Tally>,
 ): readonly Sample[] {
-  const labels = labelsOf(definition.labels, values);
+  let upTo = 0;
+  const bounds = callBounds.map((seconds, index) => {
+    upTo += buckets[index] ?? 0;
+    return { seconds, upTo };
+  });
+  return histogramLines(name, labelsOf(definition.labels, values), bounds, count, sumSeconds);
+}
+
+function histogramLines(
+  name: string,
+  labels: Labels,
+  bounds: readonly { readonly seconds: number; readonly upTo: number }[],
+  count: number,
+  sumSeconds: number,
+): readonly Sample[] {
   const bucket = (le: string, value: number): Sample => ({
     labels: { ...labels, le },
     value,
     metricName: `${name}_bucket`,
   });
-  let upTo = 0;
   return [
-    ...callBounds.map((bound, index) => {
-      upTo += buckets[index] ?? 0;
-      return bucket(String(bound), upTo);
-    }),
+    ...bounds.map(({ seconds, upTo }) => bucket(String(seconds), upTo)),
     bucket('+Inf', count),
     { labels, value: sumSeconds, metricName: `${name}_sum` },
     { labels, value: count, metricName: `${name}_count` },
@@ -242,7 +252,6 @@ function worstState({ state, models }: ChannelStatuses[number]): string {
 }
 
 type Status = ReturnType<Gateway['status']>;
-type PortTimes = Status['ports'][number];
 
 function metricsOfStatus(gateway: Pick<Gateway, 'status'>): readonly SourcedMetric[] {
   const gauge = (name: StatusMetric, value: (status: Status) => number): SourcedMetric => ({
@@ -266,17 +275,10 @@ function metricsOfStatus(gateway: Pick<Gateway, 'status'>): readonly SourcedMetr
   ];
 }
 
-function portSamples(name: string, times: PortTimes): readonly Sample[] {
-  const labels = { port: times.port, operation: times.operation };
-  const bucket = (le: string, value: number): Sample => ({
-    labels: { ...labels, le },
-    value,
-    metricName: `${name}_bucket`,
-  });
-  return [
-    ...times.buckets.map(({ leMs, count }) => bucket(String(leMs / 1_000), count)),
-    bucket('+Inf', times.calls),
-    { labels, value: times.sumMs / 1_000, metricName: `${name}_sum` },
-    { labels, value: times.calls, metricName: `${name}_count` },
-  ];
+function portSamples(
+  name: string,
+  { port, operation, buckets, calls, sumMs }: Status['ports'][number],
+): readonly Sample[] {
+  const bounds = buckets.map(({ leMs, count }) => ({ seconds: leMs / 1_000, upTo: count }));
+  return histogramLines(name, { port, operation }, bounds, calls, sumMs / 1_000);
 }

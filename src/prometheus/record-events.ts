@@ -1,13 +1,13 @@
 /** Counts events into the counters and histograms of one gateway. */
 import { isErrorClass } from '../errors.ts';
 import type { EventListener, GatewayEvent } from '../events.ts';
+import { defaultLevels } from '../log-events.ts';
 import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import {
   anomalyReasons,
   type EventMetric,
   type eventMetrics,
-  eventTypes,
   lapseReasons,
   quotaPercents,
 } from './definitions.ts';
@@ -135,7 +135,7 @@ function startRareAtZero({ add, set }: Recorder): void {
   for (const reason of Object.keys(anomalyReasons)) add('usage_anomalies_total', 0, reason);
   for (const reason of Object.keys(lapseReasons)) add('holds_lapsed_total', 0, reason);
   for (const percent of Object.keys(quotaPercents)) add('quota_warnings_total', 0, percent);
-  for (const type of Object.keys(eventTypes)) add('events_total', 0, type);
+  for (const type of Object.keys(defaultLevels)) add('events_total', 0, type);
 }
 
 function recordEvent(recorder: Recorder, event: GatewayEvent): void {

@@ -61,7 +61,7 @@ export function addMetrics(
   metrics: readonly SourcedMetric[],
   labels: Labels,
 ): () => void {
-  const gateway = labelKey(labels);
+  const gateway = JSON.stringify(Object.entries(labels).toSorted());
   for (const { name } of metrics) checkName(register, name, gateway);
   for (const metric of metrics) {
     sharedMetric(register, metric)[sourcesSymbol].set(gateway, withLabels(metric.read, labels));
@@ -124,8 +124,4 @@ function isShared(metric: object): metric is SharedMetric {
 function withLabels(read: ReadSamples, labels: Labels): ReadSamples {
   return (name) =>
     read(name).map((sample) => ({ ...sample, labels: { ...labels, ...sample.labels } }));
-}
-
-function labelKey(labels: Labels): string {
-  return JSON.stringify(Object.entries(labels).toSorted());
 }

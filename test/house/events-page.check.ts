@@ -1,12 +1,12 @@
 /** docs/events.md has a line for each event, and no other. */
 import { expect, it } from 'vitest';
-import { eventTypes } from '../../src/prometheus/definitions.ts';
+import { defaultLevels } from '../../src/log-events.ts';
 import { readText } from './sources.ts';
 
 it('docs/events.md describes each event', () => {
   const described = [...rowsBelow('## The course of a request'), ...rowsBelow('## What may need')];
 
-  expect(described.sort()).toEqual(Object.keys(eventTypes).sort());
+  expect(described.sort()).toEqual(Object.keys(defaultLevels).sort());
 });
 
 /** The names in the first column of the table below a heading. */

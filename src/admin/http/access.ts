@@ -38,9 +38,7 @@ export async function accessOf<R extends IncomingMessage>(
   try {
     access = await within(Promise.resolve(authorize(request)), authorizeMs, clock);
   } catch (cause) {
-    throw new AdminError('unavailable', 'The sign-in could not be checked. Try again.', {
-      cause,
-    });
+    throw new AdminError('unavailable', 'The sign-in could not be checked. Try again.', { cause });
   }
   if (access === undefined || access === null) {
     throw new AdminError('not_signed_in', 'Sign in first.');

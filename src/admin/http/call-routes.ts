@@ -1,21 +1,22 @@
 /** The routes of calls, of reports and of the live figures. */
 import { z } from 'zod';
 import { callOutcomes } from '../../ports/usage-sink.ts';
-import type { UsageFilter } from '../../stores/sql/usage-report.ts';
-import { AdminError } from '../admin-error.ts';
+import type { UsageFilter, UsageReportQuery } from '../../stores/sql/usage-report.ts';
+import { AdminError, invalid } from '../admin-error.ts';
 import { type Route, route } from './route.ts';
 import {
   anId,
+  get,
   given,
   groupingPair,
   groupingsOf,
   integer,
   name,
   nanos,
-  nothing,
   nowQuery,
   numberOf,
   outcome,
+  post,
   shortText,
 } from './shapes.ts';
 
@@ -33,16 +34,15 @@ const report = { ...filter, by: groupingPair, fromMs: integer, toMs: integer };
 
 export const callRoutes: readonly Route[] = [
   route({
-    method: 'GET',
+    ...get,
     path: '/now',
     summary: 'Figures of this process, or of the log for 24h and 30d, and what needs a person',
     query: nowQuery,
-    body: nothing,
     reply: 'Now',
     run: async ({ admin, query: { range } }) => ({ json: await admin.now(range) }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/calls',
     summary: 'Calls of the log, and the refused requests that this process remembers',
     query: z.strictObject({
@@ -52,7 +52,6 @@ export const callRoutes: readonly Route[] = [
       requestId: shortText.optional(),
       code: shortText.optional(),
     }),
-    body: nothing,
     reply: 'CallPage',
     run: async ({ admin, query: { requestId, code, outcome, after, limit, ...rest } }) => ({
       json: await admin.calls.list({
@@ -62,31 +61,27 @@ export const callRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/calls.csv',
     summary: 'Calls of the log as CSV',
     query: z.strictObject({ ...filter, requestId: shortText.optional() }),
-    body: nothing,
     run: async ({ admin, query: { requestId, ...rest }, signal }) => ({
       csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }, { signal }),
       fileName: 'calls.csv',
     }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/calls/{id}',
     summary: 'Everything that is known about a request id',
-    query: nothing,
-    body: nothing,
     reply: 'CallsOfRequest',
     run: async ({ admin, id }) => ({ json: await admin.calls.find(id) }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/calls/{id}/resolve',
     summary: 'Says whether a call in doubt ran, which ends its hold',
     action: 'call.resolve',
-    query: nothing,
     body: z.strictObject({
       ran: z.boolean(),
       chargeNanos: nanos.optional(),
@@ -95,9 +90,7 @@ export const callRoutes: readonly Route[] = [
     reply: 'Resolution',
     run: async ({ admin, access, id, body: { ran, chargeNanos, reservationId } }) => {
       if (!ran && chargeNanos !== undefined) {
-        throw new AdminError('invalid_request', 'A call that did not run is not charged.', {
-          field: 'chargeNanos',
-        });
+        throw invalid('chargeNanos', 'A call that did not run is not charged.');
       }
       const charge = chargeNanos === undefined ? {} : { chargeNanos: BigInt(chargeNanos) };
       const found = ran ? ({ ran, ...charge } as const) : ({ ran } as const);
@@ -106,11 +99,10 @@ export const callRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/usage',
     summary: 'Sums of the log by one or two groupings: by=key,model',
     query: z.strictObject({ ...report, ...paging, sort: z.enum(['charge', 'name']).optional() }),
-    body: nothing,
     reply: 'Usage',
     run: async ({ admin, query: { by, sort, after, limit, ...rest }, signal }) => {
       const page = given({ sort, after, limit: numberOf(limit) });
@@ -118,18 +110,17 @@ export const callRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/usage.csv',
     summary: 'All rows of /usage as CSV',
     query: z.strictObject(report),
-    body: nothing,
     run: async ({ admin, query: { by, ...rest }, signal }) => ({
       csv: admin.usage.reportCsv(reportOf(by, rest), { signal }),
       fileName: 'usage.csv',
     }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/books',
     summary: 'Where the log and the quota store differ in a period',
     query: z.strictObject({
@@ -140,7 +131,6 @@ export const callRoutes: readonly Route[] = [
       subject: anId.optional(),
       partition: name.optional(),
     }),
-    body: nothing,
     reply: 'Books',
     run: async ({ admin, query: { period, ...rest }, signal }) => ({
       json: { data: await admin.usage.books({ period, ...given(rest) }, { signal }) },
@@ -155,30 +145,21 @@ function isPeriod(text: string): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
 }
 
-interface FilterTexts extends Omit<UsageFilter, 'fromMs' | 'toMs'> {
-  readonly fromMs?: string | undefined;
-  readonly toMs?: string | undefined;
-}
+type FilterTexts = {
+  [Name in keyof UsageFilter]:
+    | (Name extends 'fromMs' | 'toMs' ? string : UsageFilter[Name])
+    | undefined;
+};
 
-function filterOf({
-  fromMs,
-  toMs,
-  ...names
-}: { [Name in keyof FilterTexts]: FilterTexts[Name] | undefined }): UsageFilter {
+function filterOf({ fromMs, toMs, ...names }: FilterTexts): UsageFilter {
   return given({ ...names, fromMs: numberOf(fromMs), toMs: numberOf(toMs) });
 }
 
 function reportOf(
   by: string,
-  {
-    fromMs,
-    toMs,
-    ...names
-  }: { readonly fromMs: string; readonly toMs: string } & Parameters<typeof filterOf>[0],
-): Parameters<AdminReport>[0] {
+  { fromMs, toMs, ...names }: FilterTexts & { readonly fromMs: string; readonly toMs: string },
+): UsageReportQuery {
   const groupings = groupingsOf(by);
   if (groupings === undefined) throw new AdminError('invalid_request', 'by is not valid.');
   return { ...filterOf(names), by: groupings, fromMs: Number(fromMs), toMs: Number(toMs) };
 }
-
-type AdminReport = import('../usage.ts').AdminUsageReports['report'];

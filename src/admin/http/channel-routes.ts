@@ -8,7 +8,7 @@ import { priceFromJson } from '../../prices/codec.ts';
 import { costJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
 import { type Route, route } from './route.ts';
-import { given, nothing, shortText } from './shapes.ts';
+import { get, given, post, shortText } from './shapes.ts';
 
 const where = z.enum(['process', 'everywhere']).optional();
 const weight = z.number().min(0).max(1_000_000);
@@ -19,20 +19,17 @@ const parsedJson = z.custom<JsonValue>((value) => value !== undefined);
 
 export const channelRoutes: readonly Route[] = [
   route({
-    method: 'GET',
+    ...get,
     path: '/channels',
     summary: 'Models and their channels, by priority, as this process sees them',
-    query: nothing,
-    body: nothing,
     reply: 'Models',
     run: async ({ admin }) => ({ json: { data: admin.channels.list() } }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/channels/{id}/disable',
     summary: 'Disables a channel in this process, or everywhere by the weight 0',
     action: 'channel.disable',
-    query: nothing,
     body: z.strictObject({ where }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => ({
@@ -40,11 +37,10 @@ export const channelRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/channels/{id}/enable',
     summary: 'Enables a channel in this process, or everywhere by a weight',
     action: 'channel.enable',
-    query: nothing,
     body: z.strictObject({ where, weight: weight.optional() }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => ({
@@ -52,11 +48,10 @@ export const channelRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/channels/{id}/weight',
     summary: 'Sets the weight of a channel everywhere',
     action: 'channel.weight',
-    query: nothing,
     body: z.strictObject({ weight, modelId }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body: { weight: share, modelId: model } }) => ({
@@ -67,11 +62,10 @@ export const channelRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/channels/{id}/priority',
     summary: 'Sets the priority of a channel everywhere',
     action: 'channel.priority',
-    query: nothing,
     body: z.strictObject({ priority: z.int().min(-1_000_000).max(1_000_000), modelId }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body: { priority, modelId: model } }) => ({
@@ -82,11 +76,10 @@ export const channelRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/channels/{id}/cost',
     summary: 'Sets what a channel costs the operator; null removes the cost',
     action: 'channel.cost',
-    query: nothing,
     body: z.strictObject({ cost: costJsonSchema.nullable(), modelId }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => {
@@ -98,11 +91,10 @@ export const channelRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/catalog/validate',
     summary: 'Checks models in the form of docs/catalog.md; publishes nothing',
     reads: true,
-    query: nothing,
     body: z.strictObject({ models: z.array(parsedJson) }),
     reply: 'CatalogCheck',
     run: async ({ admin, body }) => ({ json: await admin.catalog.validate(body.models) }),

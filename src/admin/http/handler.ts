@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { aFunction, checkMakerOptions } from '../../ports/set-up.ts';
+import { aFunction, checkMakerOptions, exactObject } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf } from '../admin-error.ts';
 import { type AdminAccess, type Authorize, accessOf, checkChange } from './access.ts';
@@ -46,15 +46,12 @@ export type AdminHandler<R extends IncomingMessage = IncomingMessage> = (
   next?: (error?: unknown) => void,
 ) => Promise<void>;
 
-const optionsSchema = z.strictObject(
-  {
-    path: z.string('must be a path: /admin').regex(/^\/[^?#]*[^/?#]$/, 'must be a path: /admin'),
-    authorize: aFunction,
-    hosts: hostNames,
-    onError: aFunction.optional(),
-  } satisfies Record<keyof AdminHandlerOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = exactObject('must be an object', {
+  path: z.string('must be a path: /admin').regex(/^\/[^?#]*[^/?#]$/, 'must be a path: /admin'),
+  authorize: aFunction,
+  hosts: hostNames,
+  onError: aFunction.optional(),
+} satisfies Record<keyof AdminHandlerOptions, z.ZodType>);
 
 /**
  * Serves `{path}/api`. Other paths go to `next`; without `next` they are answered with 404. Never
@@ -86,8 +83,10 @@ export function adminHandler<R extends IncomingMessage = IncomingMessage>(
     const { signal } = left;
     try {
       if (admin.isClosing()) closeAfterwards(response);
-      const exchange = { admin, options, sendExport, request, response, signal, path, isOurs };
-      await serve(exchange, url.query);
+      if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
+      checkHost(request, options.hosts);
+      const search = url.query;
+      await serve({ admin, options, sendExport, request, response, signal, path, search });
     } catch (error) {
       if (error !== signal.reason) sendFailure(response, error, options.onError);
     }
@@ -103,15 +102,11 @@ interface Exchange<R extends IncomingMessage> {
   readonly signal: AbortSignal;
   /** Below `{path}/api`. */
   readonly path: string;
-  readonly isOurs: boolean;
+  readonly search: string;
 }
 
-async function serve<R extends IncomingMessage>(
-  { admin, options, sendExport, request, response, signal, path, isOurs }: Exchange<R>,
-  search: string,
-): Promise<void> {
-  if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
-  checkHost(request, options.hosts);
+async function serve<R extends IncomingMessage>(exchange: Exchange<R>): Promise<void> {
+  const { admin, options, sendExport, request, response, path, search } = exchange;
   // First, so that nobody can find out what exists without signing in.
   const access = await accessOf(options.authorize, request, admin.clock);
   const isHead = request.method === 'HEAD';
@@ -126,24 +121,22 @@ async function serve<R extends IncomingMessage>(
   }
   if (method === 'GET' && path === '/openapi.json') return sendJson(response, 200, adminOpenApi());
   const { route, id } = routeAt(method, path);
-  const reply = await answerOf(route, id, { admin, access, request, search, signal });
+  const reply = await answerOf(route, id, access, exchange);
   if ('csv' in reply) return sendExport(response, reply, isHead);
   sendJson(response, route.status ?? 200, reply.json);
-}
-
-interface RouteInputs {
-  readonly admin: Admin;
-  readonly access: AdminAccess;
-  readonly request: IncomingMessage;
-  readonly search: string;
-  readonly signal: AbortSignal;
 }
 
 /** Runs a route. A change that is refused or fails leaves exactly one entry in the audit trail. */
 async function answerOf(
   route: Route,
   id: string | undefined,
-  { admin, access, request, search, signal }: RouteInputs,
+  access: AdminAccess,
+  {
+    admin,
+    request,
+    search,
+    signal,
+  }: Pick<Exchange<IncomingMessage>, 'admin' | 'request' | 'search' | 'signal'>,
 ): Promise<RouteReply> {
   const { action } = route;
   try {

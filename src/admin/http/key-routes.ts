@@ -5,11 +5,12 @@ import type { Admin } from '../admin.ts';
 import { type Route, route } from './route.ts';
 import {
   anId,
+  get,
   given,
   integer,
   nanos,
-  nothing,
   numberOf,
+  post,
   shortText,
   signedNanos,
 } from './shapes.ts';
@@ -49,11 +50,10 @@ const listQuery = z.strictObject({
 
 export const keyRoutes: readonly Route[] = [
   route({
-    method: 'GET',
+    ...get,
     path: '/keys',
     summary: 'Keys with their balances, by id',
     query: listQuery,
-    body: nothing,
     reply: 'KeyPage',
     run: async ({ admin, query: { q, group, disabled, after, limit } }) => ({
       json: await admin.keys.list(
@@ -68,20 +68,17 @@ export const keyRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/keys/{id}',
     summary: 'A key with its balances',
-    query: nothing,
-    body: nothing,
     reply: 'Key',
     run: async ({ admin, id }) => ({ json: await admin.keys.find(id) }),
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/keys',
     summary: 'Issues a key; the reply is the only place that ever shows its secret',
     action: 'key.issue',
-    query: nothing,
     body: issueBody,
     reply: 'IssuedKey',
     status: 201,
@@ -103,11 +100,10 @@ export const keyRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/keys/{id}/rotate',
     summary: 'Issues a key in place of this one, which stays valid for overlapMs',
     action: 'key.rotate',
-    query: nothing,
     body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: anId.optional() }),
     reply: 'RotatedKey',
     status: 201,
@@ -116,32 +112,13 @@ export const keyRoutes: readonly Route[] = [
       return { json: { ...issuedReply(secret, key, admin), replaced } };
     },
   }),
+  keySwitch('disable', 'Disables a key'),
+  keySwitch('enable', 'Enables a key'),
   route({
-    method: 'POST',
-    path: '/keys/{id}/disable',
-    summary: 'Disables a key',
-    action: 'key.disable',
-    query: nothing,
-    body: nothing,
-    reply: 'Key',
-    run: async ({ admin, access, id }) => ({ json: await admin.keys.disable(access.actor, id) }),
-  }),
-  route({
-    method: 'POST',
-    path: '/keys/{id}/enable',
-    summary: 'Enables a key',
-    action: 'key.enable',
-    query: nothing,
-    body: nothing,
-    reply: 'Key',
-    run: async ({ admin, access, id }) => ({ json: await admin.keys.enable(access.actor, id) }),
-  }),
-  route({
-    method: 'POST',
+    ...post,
     path: '/keys/{id}/limit',
     summary: 'Sets the limit of a subject of a key',
     action: 'key.limit',
-    query: nothing,
     body: z.strictObject({ limitNanos: nanos, subject: anId.optional() }),
     reply: 'Key',
     run: async ({ admin, access, id, body: { limitNanos, subject } }) => {
@@ -150,11 +127,10 @@ export const keyRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/keys/{id}/top-up',
     summary: 'Adds money for the current period; a repeated id adds nothing',
     action: 'key.top_up',
-    query: nothing,
     body: z.strictObject({
       id: z.string().min(1).max(200),
       amountNanos: signedNanos,
@@ -167,12 +143,10 @@ export const keyRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST',
+    ...post,
     path: '/keys/{id}/remove',
     summary: 'Removes a key for good',
     action: 'key.remove',
-    query: nothing,
-    body: nothing,
     reply: 'RemovedKey',
     run: async ({ admin, access, id }) => {
       await admin.keys.remove(access.actor, id);
@@ -180,6 +154,17 @@ export const keyRoutes: readonly Route[] = [
     },
   }),
 ];
+
+function keySwitch(task: 'disable' | 'enable', summary: string): Route {
+  return route({
+    ...post,
+    path: `/keys/{id}/${task}`,
+    summary,
+    action: `key.${task}`,
+    reply: 'Key',
+    run: async ({ admin, access, id }) => ({ json: await admin.keys[task](access.actor, id) }),
+  });
+}
 
 function issuedReply(secret: string, { id, group, expiresAtMs }: ApiKey, { keys }: Admin) {
   return { secret, key: { id, expiresAtMs }, warning: keys.groupWarning(group) };

@@ -3,13 +3,9 @@ import { z } from 'zod';
 import { errorCodes } from '../../errors.ts';
 import { failureReasons } from '../../failure-reasons.ts';
 import { protocolNames } from '../../ports/catalog.ts';
-import {
-  type RefusalGrouping,
-  type RefusalReportQuery,
-  refusalGroupings,
-} from '../../stores/sql/refusal-report.ts';
+import { type RefusalReportQuery, refusalGroupings } from '../../stores/sql/refusal-report.ts';
 import { type Route, route } from './route.ts';
-import { given, integer, nothing, numberOf, pairPattern, shortText } from './shapes.ts';
+import { get, given, integer, numberOf, pairPattern, shortText } from './shapes.ts';
 
 const wanted = 'must be one or two groupings: code,reason';
 
@@ -33,7 +29,7 @@ const report = z.strictObject({
 
 export const refusalRoutes: readonly Route[] = [
   route({
-    method: 'GET',
+    ...get,
     path: '/refusals',
     summary: 'Sums of the recorded refusals by one or two groupings: by=code,reason',
     query: report.extend({
@@ -41,7 +37,6 @@ export const refusalRoutes: readonly Route[] = [
       limit: integer.optional(),
       sort: z.enum(['refusals', 'name']).optional(),
     }),
-    body: nothing,
     reply: 'Refusals',
     run: async ({ admin, query: { sort, after, limit, ...rest } }) => ({
       json: await admin.refusals.report({
@@ -51,7 +46,7 @@ export const refusalRoutes: readonly Route[] = [
     }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/refusals/reasons',
     summary: 'Why requests were refused lately: by the log, else by this process',
     query: z.strictObject({
@@ -60,20 +55,16 @@ export const refusalRoutes: readonly Route[] = [
       modelId: shortText.optional(),
       code: shortText.optional(),
     }),
-    body: nothing,
     reply: 'RefusalReasons',
     run: async ({ admin, query: { fromMs, ...names } }) => ({
-      json: {
-        data: await admin.refusals.reasons({ fromMs: Number(fromMs), ...given(names) }),
-      },
+      json: { data: await admin.refusals.reasons({ fromMs: Number(fromMs), ...given(names) }) },
     }),
   }),
   route({
-    method: 'GET',
+    ...get,
     path: '/refusals.csv',
     summary: 'All rows of /refusals as CSV',
     query: report,
-    body: nothing,
     run: async ({ admin, query }) => ({
       csv: admin.refusals.csv(queryOf(query)),
       fileName: 'refusals.csv',
@@ -88,12 +79,10 @@ function queryOf({ by, fromMs, toMs, ...names }: z.infer<typeof report>): Refusa
 }
 
 function groupingsOf(text: string): RefusalReportQuery['by'] | undefined {
-  const [first, second, third] = text.split(',').map(groupingOf);
+  const [first, second, third] = text
+    .split(',')
+    .map((name) => refusalGroupings.find((grouping) => grouping === name));
   if (first === undefined || third !== undefined || first === second) return undefined;
   if (!text.includes(',')) return first;
   return second === undefined ? undefined : [first, second];
-}
-
-function groupingOf(text: string): RefusalGrouping | undefined {
-  return refusalGroupings.find((grouping) => grouping === text);
 }

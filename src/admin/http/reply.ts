@@ -58,10 +58,6 @@ export function sendJson(
   response.end(bytes);
 }
 
-function isHalfRead({ req }: ServerResponse): boolean {
-  return req.readableDidRead && !req.complete;
-}
-
 /** Sends an error, and closes the connection if a part of the body is unread. */
 export function sendError(
   response: ServerResponse,
@@ -69,7 +65,8 @@ export function sendError(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const error = field === undefined ? { code, message } : { code, message, field };
+  const isHalfRead = response.req.readableDidRead && !response.req.complete;
   const close: Readonly<Record<string, string>> =
-    code === 'body_too_large' || isHalfRead(response) ? { connection: 'close' } : {};
+    code === 'body_too_large' || isHalfRead ? { connection: 'close' } : {};
   sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
 }

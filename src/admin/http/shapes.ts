@@ -2,33 +2,32 @@
 
 import { z } from 'zod';
 import { printableId } from '../../ports/quota-input.ts';
+import { matching } from '../../ports/set-up.ts';
 import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 import { type NowRange, nowRanges } from '../now.ts';
 
-export const nothing: z.ZodType<object> = z.strictObject({}, 'must be an empty object');
+const nothing: z.ZodType<object> = z.strictObject({}, 'must be an empty object');
+/** What routes begin with: no parameters and no body, unless they state their own. */
+export const get = { method: 'GET', query: nothing, body: nothing } as const;
+export const post = { ...get, method: 'POST' } as const;
 
 export const nowQuery: z.ZodType<{ readonly range?: NowRange | undefined }> = z.strictObject({
   range: z.enum(nowRanges).optional(),
 });
 
-export const nanos: z.ZodType<string> = z
-  .string('must be a decimal string of nanos')
-  .regex(/^\d{1,16}$/, 'must be a decimal string of nanos');
-
-export const signedNanos: z.ZodType<string> = z
-  .string('must be a decimal string of nanos')
-  .regex(/^-?\d{1,16}$/, 'must be a decimal string of nanos');
+const nanosForm = 'must be a decimal string of nanos';
+export const nanos: z.ZodType<string> = matching(/^\d{1,16}$/, nanosForm);
+export const signedNanos: z.ZodType<string> = matching(/^-?\d{1,16}$/, nanosForm);
 
 /** The id of a key or a subject. */
-export const anId: z.ZodType<string> = z
-  .string(`must be ${printableId}`)
-  .regex(/^[!-~]{1,128}$/, `must be ${printableId}`);
+export const anId: z.ZodType<string> = matching(/^[!-~]{1,128}$/, `must be ${printableId}`);
 
 /** The name of a partition. */
-export const name: z.ZodType<string> = z
-  .string('must match [A-Za-z0-9._-]{1,64}')
-  .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must match [A-Za-z0-9._-]{1,64}');
+export const name: z.ZodType<string> = matching(
+  /^[A-Za-z0-9._-]{1,64}$/,
+  'must match [A-Za-z0-9._-]{1,64}',
+);
 
 /** Any other id. */
 export const shortText: z.ZodType<string> = z
@@ -37,10 +36,11 @@ export const shortText: z.ZodType<string> = z
   .max(256, 'must be text of 1 to 256 characters');
 
 /** A number as a parameter, which is text until it is read. */
-export const integer: z.ZodType<string> = z
-  .string('must be a whole number')
-  .regex(/^\d{1,16}$/, 'must be a whole number')
-  .meta({ type: 'integer', minimum: 0, pattern: undefined });
+export const integer: z.ZodType<string> = matching(/^\d{1,16}$/, 'must be a whole number').meta({
+  type: 'integer',
+  minimum: 0,
+  pattern: undefined,
+});
 
 export const outcome: z.ZodType<CallOutcome> = z.enum(callOutcomes);
 

@@ -22,17 +22,15 @@ export function checkTexts(value: unknown): void {
     if (typeof found === 'string' && !isStorable(found)) throw unstorable(path);
     if (typeof found !== 'object' || found === null) continue;
     // A body parser of the host may accept deeper bodies.
-    if (level > maxLevels) throw tooDeep();
+    if (level > maxLevels) {
+      throw new AdminError('invalid_request', 'The body is nested deeper than 64 levels.');
+    }
     for (const [name, inner] of Object.entries(found)) {
       if (!isStorable(name)) throw unstorable(path);
       const innerPath = path === '' ? name : `${path}.${name}`;
       waiting.push({ path: innerPath, level: level + 1, value: inner });
     }
   }
-}
-
-function tooDeep(): AdminError {
-  return new AdminError('invalid_request', 'The body is nested deeper than 64 levels.');
 }
 
 function unstorable(path: string): AdminError {

@@ -8,7 +8,7 @@ import { chargePolicy } from '../../charge-policy.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
-import { each, flag, oneOf, positive, text } from '../../ports/set-up.ts';
+import { each, exactObject, flag, matching, oneOf, positive, text } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import { logLevels } from '../log.ts';
 import { referenceTo } from './environment.ts';
@@ -39,171 +39,134 @@ function oneOfThese<const Values extends readonly [string, string, ...string[]]>
   return z.enum(values, oneOf(values));
 }
 
-function matching(pattern: RegExp, form: string) {
-  return z.string(form).regex(pattern, form);
-}
-
 function url(form: string, schemes: RegExp) {
   return z.string(form).refine((value) => schemes.test(value) && URL.canParse(value), form);
 }
 
-const listen = z
-  .strictObject(
-    {
-      port: port
-        .default(defaultPorts.listen)
-        .describe('The port; 0 for one that the operating system chooses.'),
-      host: host.optional().describe('The address to bind. Without it: all addresses.'),
-      basePath: matching(
-        /^(?:\/[^/?#\s]+)+$/,
-        "must be a path such as '/llm', without a slash at its end",
-      )
-        .optional()
-        .describe('The path below which the APIs are served, such as `/llm`.'),
-    },
-    'must be an object: { port: 8787 }',
+const listen = exactObject('must be an object: { port: 8787 }', {
+  port: port
+    .default(defaultPorts.listen)
+    .describe('The port; 0 for one that the operating system chooses.'),
+  host: host.optional().describe('The address to bind. Without it: all addresses.'),
+  basePath: matching(
+    /^(?:\/[^/?#\s]+)+$/,
+    "must be a path such as '/llm', without a slash at its end",
   )
+    .optional()
+    .describe('The path below which the APIs are served, such as `/llm`.'),
+})
   .prefault({})
   .describe('Where the gateway listens.');
 
-const catalog = z
-  .strictObject(
-    {
-      models: z
-        .array(z.unknown(), 'must be a list of models')
-        .optional()
-        .describe('The models, in the form of docs/catalog.md#the-format.'),
-      file: path
-        .optional()
-        .describe('A file `{ "models": [ … ] }`, which is read again when it changes.'),
-      store: oneOfThese(['sqlite', 'postgres'])
-        .optional()
-        .describe('The table of published catalogs in this database: docs/stores.md#catalog.'),
-    },
-    'must be an object with models, file or store',
-  )
+const catalog = exactObject('must be an object with models, file or store', {
+  models: z
+    .array(z.unknown(), 'must be a list of models')
+    .optional()
+    .describe('The models, in the form of docs/catalog.md#the-format.'),
+  file: path
+    .optional()
+    .describe('A file `{ "models": [ … ] }`, which is read again when it changes.'),
+  store: oneOfThese(['sqlite', 'postgres'])
+    .optional()
+    .describe('The table of published catalogs in this database: docs/stores.md#catalog.'),
+})
   .refine(
     ({ models, file, store }) => [models, file, store].filter((one) => one).length === 1,
     'must have exactly one of models, file and store',
   )
   .describe('The models: exactly one of `models`, `file` and `store`.');
 
-const sqlite = z
-  .strictObject(
-    {
-      path: path.describe('The file of the database, on a local disk.'),
-      driver: oneOfThese(['libsql', 'better-sqlite3', 'node:sqlite'])
-        .optional()
-        .describe('The driver. Without it: the first of these that is installed.'),
-      migrate: flag.default(true).describe('Updates the tables at start.'),
-    },
-    'must be an object: { path: "./tollgate.db" }',
-  )
+const sqlite = exactObject('must be an object: { path: "./tollgate.db" }', {
+  path: path.describe('The file of the database, on a local disk.'),
+  driver: oneOfThese(['libsql', 'better-sqlite3', 'node:sqlite'])
+    .optional()
+    .describe('The driver. Without it: the first of these that is installed.'),
+  migrate: flag.default(true).describe('Updates the tables at start.'),
+})
   .optional()
   .describe('A SQLite file.');
 
-const postgres = z
-  .strictObject(
-    {
-      url: url(
-        'must be a URL: postgres://user:password@host/database',
-        /^postgres(?:ql)?:\/\//,
-      ).describe('The URL of the database: `postgres://user:password@host/database`.'),
-      schema: matching(/^[A-Za-z_]\w{0,62}$/, 'must be the name of a schema')
-        .default('tollgate')
-        .describe('The schema of the tables.'),
-      maxConnections: positive.default(20).describe('The size of the connection pool.'),
-      migrate: flag.default(false).describe('Updates the tables at start.'),
-    },
-    `must be an object: { url: "${referenceTo('DATABASE_URL')}" }`,
-  )
+const postgres = exactObject(`must be an object: { url: "${referenceTo('DATABASE_URL')}" }`, {
+  url: url(
+    'must be a URL: postgres://user:password@host/database',
+    /^postgres(?:ql)?:\/\//,
+  ).describe('The URL of the database: `postgres://user:password@host/database`.'),
+  schema: matching(/^[A-Za-z_]\w{0,62}$/, 'must be the name of a schema')
+    .default('tollgate')
+    .describe('The schema of the tables.'),
+  maxConnections: positive.default(20).describe('The size of the connection pool.'),
+  migrate: flag.default(false).describe('Updates the tables at start.'),
+})
   .optional()
   .describe('A PostgreSQL server.');
 
-const redis = z
-  .strictObject(
-    {
-      url: url(
-        'must be a URL: redis://host, rediss://host or unix:///path',
-        /^(?:rediss?|unix):/,
-      ).describe('The URL of the server: `redis://`, `rediss://` or `unix:///path`.'),
-      client: oneOfThese(['redis', 'ioredis'])
-        .optional()
-        .describe('The client. Without it: the first of these that is installed.'),
-      prefix: matching(/^[A-Za-z0-9._:-]{1,64}$/, 'must match /^[A-Za-z0-9._:-]{1,64}$/')
-        .default('tollgate')
-        .describe('The prefix of every key.'),
-      durability: oneOfThese(['replica-async', 'durable'])
-        .optional()
-        .describe('What a hold in Redis has to survive: docs/stores.md#redis.'),
-    },
-    `must be an object: { url: "${referenceTo('REDIS_URL')}" }`,
-  )
+const redis = exactObject(`must be an object: { url: "${referenceTo('REDIS_URL')}" }`, {
+  url: url(
+    'must be a URL: redis://host, rediss://host or unix:///path',
+    /^(?:rediss?|unix):/,
+  ).describe('The URL of the server: `redis://`, `rediss://` or `unix:///path`.'),
+  client: oneOfThese(['redis', 'ioredis'])
+    .optional()
+    .describe('The client. Without it: the first of these that is installed.'),
+  prefix: matching(/^[A-Za-z0-9._:-]{1,64}$/, 'must match /^[A-Za-z0-9._:-]{1,64}$/')
+    .default('tollgate')
+    .describe('The prefix of every key.'),
+  durability: oneOfThese(['replica-async', 'durable'])
+    .optional()
+    .describe('What a hold in Redis has to survive: docs/stores.md#redis.'),
+})
   .optional()
   .describe('A Redis server.');
 
 const keyStores = ['memory', 'sqlite', 'postgres'] as const;
 const allStores = ['memory', 'sqlite', 'postgres', 'redis'] as const;
 
-const stores = z
-  .strictObject(
-    {
-      sqlite,
-      postgres,
-      redis,
-      keys: oneOfThese(keyStores).optional().describe('Where keys are.'),
-      quota: oneOfThese(allStores).optional().describe('Where holds and charges are.'),
-      usage: oneOfThese(keyStores).optional().describe('Where usage records go.'),
-      idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
-      rates: oneOfThese(allStores).optional().describe('The buckets of rate limits.'),
-      results: oneOfThese(allStores).optional().describe('Replies for repeated calls.'),
-      responseIndex: oneOfThese(allStores).optional().describe('Whose a response is.'),
-      items: oneOfThese(allStores).optional().describe('Output items of translated replies.'),
-    },
-    'must be an object: { sqlite: { path: "./tollgate.db" } }',
-  )
+const stores = exactObject('must be an object: { sqlite: { path: "./tollgate.db" } }', {
+  sqlite,
+  postgres,
+  redis,
+  keys: oneOfThese(keyStores).optional().describe('Where keys are.'),
+  quota: oneOfThese(allStores).optional().describe('Where holds and charges are.'),
+  usage: oneOfThese(keyStores).optional().describe('Where usage records go.'),
+  idempotency: oneOfThese(allStores).optional().describe('Which calls have run.'),
+  rates: oneOfThese(allStores).optional().describe('The buckets of rate limits.'),
+  results: oneOfThese(allStores).optional().describe('Replies for repeated calls.'),
+  responseIndex: oneOfThese(allStores).optional().describe('Whose a response is.'),
+  items: oneOfThese(allStores).optional().describe('Output items of translated replies.'),
+})
   .optional()
   .describe('The databases, and which of them keeps what.');
 
 const amountForm = 'must be an amount as text, such as "5" or "0.50"';
 
-const fixedKey = z.strictObject(
-  {
-    id: matching(/^[!-~]{1,128}$/, idForm),
-    secret: text(`must be a secret, written as ${referenceTo('NAME')}`),
-    group: text('must be the name of a group'),
-    limit: z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm),
-    period: oneOfThese(['total', 'day', 'month']).default('total'),
-    maxConcurrentCalls: positive.optional(),
-    metadata: z
-      .record(z.string(), z.string('must be text'), 'must be an object of texts')
-      .optional(),
-  },
-  'must be a key: an id, a secret, a group and a limit',
-);
+const fixedKey = exactObject('must be a key: an id, a secret, a group and a limit', {
+  id: matching(/^[!-~]{1,128}$/, idForm),
+  secret: text(`must be a secret, written as ${referenceTo('NAME')}`),
+  group: text('must be the name of a group'),
+  limit: z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm),
+  period: oneOfThese(['total', 'day', 'month']).default('total'),
+  maxConcurrentCalls: positive.optional(),
+  metadata: z.record(z.string(), z.string('must be text'), 'must be an object of texts').optional(),
+});
 
-const keys = z
-  .strictObject(
-    {
-      pepper: text('must be text')
-        .optional()
-        .describe(
-          `Mixed into the digests of keys: ${referenceTo('NAME')}. Never change it. ` +
-            '`check` warns of one that can be guessed.',
-        ),
-      cacheMs: milliseconds
-        .default(30_000)
-        .describe('How long a key from PostgreSQL is served from memory, in ms; 0: not at all.'),
-      fixed: z
-        .array(fixedKey, 'must be a list of keys')
-        .optional()
-        .describe(
-          'Keys for `stores.keys` `memory`: `id`, `secret`, `group`, `limit`, and optionally ' +
-            '`period` (`total`, `day` or `month`), `maxConcurrentCalls`, `metadata`.',
-        ),
-    },
-    'must be an object',
-  )
+const keys = exactObject('must be an object', {
+  pepper: text('must be text')
+    .optional()
+    .describe(
+      `Mixed into the digests of keys: ${referenceTo('NAME')}. Never change it. ` +
+        '`check` warns of one that can be guessed.',
+    ),
+  cacheMs: milliseconds
+    .default(30_000)
+    .describe('How long a key from PostgreSQL is served from memory, in ms; 0: not at all.'),
+  fixed: z
+    .array(fixedKey, 'must be a list of keys')
+    .optional()
+    .describe(
+      'Keys for `stores.keys` `memory`: `id`, `secret`, `group`, `limit`, and optionally ' +
+        '`period` (`total`, `day` or `month`), `maxConcurrentCalls`, `metadata`.',
+    ),
+})
   .prefault({})
   .describe('How keys are looked up.');
 
@@ -225,157 +188,115 @@ const policy = each(
   );
 
 const proxyForm = 'must be a number of proxies, from 0 to 16';
-const failedKeys = z
-  .strictObject(
-    {
-      perMinute: positive.default(30).describe('How many an address may send.'),
-      proxies: z
-        .int(proxyForm)
-        .min(0, proxyForm)
-        .max(16, proxyForm)
-        .default(0)
-        .describe('How many proxies in front of `serve` append to `X-Forwarded-For`.'),
-    },
-    'must be an object: { perMinute: 30 }',
-  )
+const failedKeys = exactObject('must be an object: { perMinute: 30 }', {
+  perMinute: positive.default(30).describe('How many an address may send.'),
+  proxies: z
+    .int(proxyForm)
+    .min(0, proxyForm)
+    .max(16, proxyForm)
+    .default(0)
+    .describe('How many proxies in front of `serve` append to `X-Forwarded-For`.'),
+})
   .optional()
   .describe(
     'Limits the invalid keys of an address; IPv6 addresses count by their /64 network. ' +
       'Without it: no limit.',
   );
 
-const gateway = z
-  .strictObject(
-    {
-      ...plainOptions,
-      responses: z
-        .strictObject(plainResponseOptions, 'must be an object')
-        .prefault({})
-        .describe('The option `responses` of `createGateway` without its stores: docs/options.md.'),
-      chargePolicy: policy,
-      failedKeyLimit: failedKeys,
-      recordRefusals: flag
-        .default(false)
-        .describe(
-          'Counts refusals in the store of the usage records: docs/stores.md#refusals. ' +
-            'The command `usage refusals` shows them.',
-        ),
-    },
-    'must be an object of options of createGateway',
-  )
+const gateway = exactObject('must be an object of options of createGateway', {
+  ...plainOptions,
+  responses: exactObject('must be an object', plainResponseOptions)
+    .prefault({})
+    .describe('The option `responses` of `createGateway` without its stores: docs/options.md.'),
+  chargePolicy: policy,
+  failedKeyLimit: failedKeys,
+  recordRefusals: flag
+    .default(false)
+    .describe(
+      'Counts refusals in the store of the usage records: docs/stores.md#refusals. ' +
+        'The command `usage refusals` shows them.',
+    ),
+})
   .prefault({})
   .describe(
     'The options of `createGateway` that are plain data, `timeouts` among them: docs/options.md.',
   );
 
-const log = z
-  .strictObject(
-    {
-      level: oneOfThese(logLevels)
-        .default('info')
-        .describe('The least important lines that are written.'),
-    },
-    'must be an object: { level: "info" }',
-  )
+const log = exactObject('must be an object: { level: "info" }', {
+  level: oneOfThese(logLevels)
+    .default('info')
+    .describe('The least important lines that are written.'),
+})
   .prefault({})
   .describe('The log on standard output.');
 
 const tokenForm = `must be a secret of at least 32 characters, written as ${referenceTo('NAME')}`;
-const admin = z
-  .strictObject(
-    {
-      port: port.default(defaultPorts.admin).describe('The port of the console.'),
-      host: host.default('127.0.0.1').describe('The address to bind.'),
-      hosts: z
-        .array(text('must be a host name'), 'must be a list of host names')
-        .min(1, 'must have a host name')
-        .optional()
-        .describe('The host names under which browsers reach it through a proxy.'),
-      token: matching(/^\S{32,}$/, tokenForm)
-        .optional()
-        .describe(
-          'Lets scripts in, as `Authorization: Bearer`; a secret of 32 characters or more.',
-        ),
-      signInFile: path
-        .optional()
-        .describe('A file for the sign-in link. Without it: standard error.'),
-    },
-    'must be an object: { port: 8788 }',
-  )
+const admin = exactObject('must be an object: { port: 8788 }', {
+  port: port.default(defaultPorts.admin).describe('The port of the console.'),
+  host: host.default('127.0.0.1').describe('The address to bind.'),
+  hosts: z
+    .array(text('must be a host name'), 'must be a list of host names')
+    .min(1, 'must have a host name')
+    .optional()
+    .describe('The host names under which browsers reach it through a proxy.'),
+  token: matching(/^\S{32,}$/, tokenForm)
+    .optional()
+    .describe('Lets scripts in, as `Authorization: Bearer`; a secret of 32 characters or more.'),
+  signInFile: path.optional().describe('A file for the sign-in link. Without it: standard error.'),
+})
   .optional()
   .describe('The console for operators, on a port of its own: docs/command.md#the-console.');
 
-const audit = z
-  .strictObject(
-    {
-      file: path
-        .optional()
-        .describe('A file, readable only by its owner. Without it the lines go to the log.'),
-    },
-    'must be an object: { file: "./audit.jsonl" }',
-  )
+const audit = exactObject('must be an object: { file: "./audit.jsonl" }', {
+  file: path
+    .optional()
+    .describe('A file, readable only by its owner. Without it the lines go to the log.'),
+})
   .optional()
   .describe('Where the audit trail of changes by operators goes.');
 
-const metrics = z
-  .strictObject(
-    {
-      port: port.default(defaultPorts.metrics).describe('The port of the metrics.'),
-      host: host.default('127.0.0.1').describe('The address to bind.'),
-      path: matching(/^\/[^?#\s]*$/, "must be a path such as '/metrics'")
-        .default('/metrics')
-        .describe('The path of the metrics.'),
-    },
-    'must be an object: { port: 9464 }',
-  )
+const metrics = exactObject('must be an object: { port: 9464 }', {
+  port: port.default(defaultPorts.metrics).describe('The port of the metrics.'),
+  host: host.default('127.0.0.1').describe('The address to bind.'),
+  path: matching(/^\/[^?#\s]*$/, "must be a path such as '/metrics'")
+    .default('/metrics')
+    .describe('The path of the metrics.'),
+})
   .optional()
   .describe('Metrics for Prometheus on a port of their own: docs/metrics.md. Needs `prom-client`.');
 
-const readiness = z
-  .strictObject(
-    {
-      stores: flag
-        .default(false)
-        .describe('Whether `/readyz` also asks the quota store, which all processes share.'),
-    },
-    'must be an object: { stores: true }',
-  )
+const readiness = exactObject('must be an object: { stores: true }', {
+  stores: flag
+    .default(false)
+    .describe('Whether `/readyz` also asks the quota store, which all processes share.'),
+})
   .prefault({})
   .describe('When `/readyz` answers 200: while the process listens and is not ending.');
 
-const shutdown = z
-  .strictObject(
-    {
-      waitMs: milliseconds
-        .default(0)
-        .describe('How long to keep serving while `/readyz` answers 503, in ms.'),
-      drainMs: milliseconds
-        .default(10_000)
-        .describe('How long running calls may take to end, in ms.'),
-    },
-    'must be an object: { drainMs: 10000 }',
-  )
+const shutdown = exactObject('must be an object: { drainMs: 10000 }', {
+  waitMs: milliseconds
+    .default(0)
+    .describe('How long to keep serving while `/readyz` answers 503, in ms.'),
+  drainMs: milliseconds.default(10_000).describe('How long running calls may take to end, in ms.'),
+})
   .prefault({})
   .describe('How the process ends after SIGTERM.');
 
 /** The form of the file after `${NAME}` has been replaced. The catalog checks the models. */
-export const configForm = z.strictObject(
-  {
-    $schema: z.string('must be text').optional().describe('The JSON Schema, for editors.'),
-    listen,
-    catalog,
-    stores,
-    keys,
-    gateway,
-    log,
-    admin,
-    audit,
-    metrics,
-    readiness,
-    shutdown,
-  },
-  'must be an object: { catalog: … }',
-);
+export const configForm = exactObject('must be an object: { catalog: … }', {
+  $schema: z.string('must be text').optional().describe('The JSON Schema, for editors.'),
+  listen,
+  catalog,
+  stores,
+  keys,
+  gateway,
+  log,
+  admin,
+  audit,
+  metrics,
+  readiness,
+  shutdown,
+});
 
 export type ServeConfig = z.output<typeof configForm>;
 export type AdminConfig = NonNullable<ServeConfig['admin']>;

@@ -171,13 +171,11 @@ function readoutOf(
   const parts = series.map(({ name, color }, position) => {
     const line = values[position] ?? [];
     const value = start === undefined || index === undefined ? sumOf(line) : (line[index] ?? 0);
-    return el(
-      'span',
-      { class: 'readout-part' },
+    return el('span', { class: 'readout-part' }, [
       el('span', { class: `swatch swatch${color}`, 'aria-hidden': 'true' }),
       `${name} `,
       el('b', {}, valueText(value)),
-    );
+    ]);
   });
   return [
     el('span', { class: 'readout-time' }, start === undefined ? 'All' : barText(start)),
@@ -191,26 +189,14 @@ function tableOf(
 ): HTMLElement {
   const head = [timeName, ...series.map(({ name }) => name)];
   const rows = startsMs.map((ms, index) =>
-    el(
-      'tr',
-      {},
+    el('tr', {}, [
       el('th', { scope: 'row' }, barText(ms)),
       values.map((line) => el('td', { class: 'number' }, valueText(line[index] ?? 0))),
-    ),
+    ]),
   );
-  return el(
-    'table',
-    {},
+  return el('table', {}, [
     el('caption', { class: 'only-read' }, label),
-    el(
-      'thead',
-      {},
-      el(
-        'tr',
-        {},
-        head.map((name) => el('th', { scope: 'col' }, name)),
-      ),
-    ),
+    el('thead', {}, [el('tr', {}, [head.map((name) => el('th', { scope: 'col' }, name))])]),
     el('tbody', {}, rows.toReversed()),
-  );
+  ]);
 }

@@ -50,13 +50,11 @@ function formOf(input: DialogInput, node: HTMLDialogElement, dialog: OpenDialog)
   const problem = el('p', { class: 'problem', role: 'alert' });
   const look = input.isDangerous === true ? 'button main danger' : 'button main';
   const submit = el('button', { type: 'submit', class: look }, input.action);
-  const form = el(
-    'form',
-    { class: 'form' },
+  const form = el('form', { class: 'form' }, [
     input.content,
     problem,
     el('div', { class: 'dialog-end' }, button('Cancel', dialog.close), submit),
-  );
+  ]);
   const run = async (): Promise<void> => {
     submit.disabled = true;
     refill(problem);
@@ -65,7 +63,7 @@ function formOf(input: DialogInput, node: HTMLDialogElement, dialog: OpenDialog)
       const next = await input.run(dialog);
       if (next === undefined) return dialog.close();
       refill(node, el('h2', {}, input.title), next);
-      firstField(node)?.focus();
+      node.querySelector<HTMLElement>('input, button')?.focus();
     } catch (error) {
       refill(problem, problemText(error));
       markField(form, fieldIn(error));
@@ -78,10 +76,6 @@ function formOf(input: DialogInput, node: HTMLDialogElement, dialog: OpenDialog)
     void run();
   });
   return form;
-}
-
-function firstField(node: HTMLElement): HTMLElement | null {
-  return node.querySelector('input, button');
 }
 
 function isFormProblem(error: unknown): error is FormProblem {

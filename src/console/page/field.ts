@@ -31,24 +31,20 @@ export function choiceField(
   choices: readonly (readonly [value: string, text: string])[],
   value?: string,
 ): Field {
-  const input = el(
-    'select',
-    { id: `field-${name}`, name },
+  const input = el('select', { id: `field-${name}`, name }, [
     choices.map(([choice, text]) =>
       el('option', { value: choice, selected: choice === value }, text),
     ),
-  );
+  ]);
   return fieldOf(label, input);
 }
 
 function fieldOf(label: string, input: Field['input'], hint?: string): Field {
-  const node = el(
-    'div',
-    { class: 'field' },
+  const node = el('div', { class: 'field' }, [
     el('label', { for: input.id }, label),
     input,
     hint === undefined ? undefined : el('p', { class: 'hint', id: `${input.id}-hint` }, hint),
-  );
+  ]);
   return { node, input, value: () => input.value.trim() };
 }
 
@@ -66,17 +62,13 @@ export function radioField(
     el('input', { type: 'radio', name, value, id: `${name}-${value}`, checked: index === 0 }),
   );
   const rows = ways.map(({ value, text, hint }, index) =>
-    el(
-      'div',
-      { class: 'radio' },
+    el('div', { class: 'radio' }, [
       inputs[index],
-      el(
-        'label',
-        { for: `${name}-${value}` },
+      el('label', { for: `${name}-${value}` }, [
         el('b', {}, text),
         el('span', { class: 'hint' }, hint),
-      ),
-    ),
+      ]),
+    ]),
   );
   return {
     node: el('fieldset', { class: 'radios' }, el('legend', {}, label), rows),

@@ -18,116 +18,102 @@ export interface LiveListener {
   onFailure(message: string): void;
 }
 
-export interface Live {
-  /** Requests another range, or tries again after a failure. */
-  restart(range: Range): void;
-  close(): void;
-}
-
 const staleMs = 10_000;
 const pollMs = 5_000;
 /** How often a hidden page requests the figures, for the mark in its title. */
 const hiddenPollMs = 60_000;
 
-interface State {
-  source: EventSource | undefined;
-  range: Range;
-  lastMs: number;
-  isStale: boolean;
-  timer: ReturnType<typeof setInterval> | undefined;
-  readonly api: Api;
-  readonly listener: LiveListener;
-}
-
 /** Connects, and stays connected until it is closed or signed out. */
-export function connectLive(api: Api, listener: LiveListener, range: Range): Live {
-  const state: State = {
-    source: undefined,
-    range,
-    lastMs: Date.now(),
-    isStale: false,
-    timer: undefined,
-    api,
-    listener,
-  };
-  const restart = (wanted: Range): void => {
-    stop(state);
-    state.range = wanted;
-    start(state);
-  };
-  const ended = new AbortController();
-  const { signal } = ended;
-  document.addEventListener('visibilitychange', () => restart(state.range), { signal });
-  start(state);
-  return {
-    restart,
-    close: () => {
-      ended.abort();
-      stop(state);
-    },
-  };
-}
+export class Live {
+  readonly #api: Api;
+  readonly #listener: LiveListener;
+  readonly #ended = new AbortController();
+  #range: Range;
+  #source: EventSource | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #lastMs = Date.now();
+  #isStale = false;
 
-function stop(state: State): void {
-  clearInterval(state.timer);
-  state.source?.close();
-  state.source = undefined;
-}
-
-function start(state: State): void {
-  if (document.hidden) {
-    state.timer = setInterval(() => void read(state), hiddenPollMs);
-    return;
+  constructor(api: Api, listener: LiveListener, range: Range) {
+    this.#api = api;
+    this.#listener = listener;
+    this.#range = range;
+    const { signal } = this.#ended;
+    document.addEventListener('visibilitychange', () => this.restart(this.#range), { signal });
+    this.#start();
   }
-  openStream(state);
-  state.timer = setInterval(() => void poll(state), pollMs);
-}
 
-function openStream(state: State): void {
-  const source = new EventSource(state.api.urlOf('/events', { range: state.range }));
-  state.source = source;
-  source.addEventListener('now', ({ data }) => receive(state, JSON.parse(data)));
-  source.addEventListener('signed-out', () => {
-    // Fires whenever the stream fails; a request finds out why.
-    source.close();
-    void read(state);
-  });
-  source.addEventListener('error', () => void read(state));
-}
-
-function receive(state: State, now: Now): void {
-  state.lastMs = Date.now();
-  state.isStale = false;
-  state.listener.onConnection({ state: 'live' });
-  state.listener.onNow(now);
-}
-
-/** Sends a request if the stream is silent, and opens a new stream if the browser has given up. */
-async function poll(state: State): Promise<void> {
-  if (Date.now() - state.lastMs < pollMs) return;
-  await read(state);
-  if (state.source?.readyState !== EventSource.CLOSED || state.isStale) return;
-  openStream(state);
-}
-
-async function read(state: State): Promise<void> {
-  const { source, range } = state;
-  try {
-    const now = await state.api.get<Now>('/now', { range });
-    if (source === state.source) receive(state, now);
-  } catch (error) {
-    if (source !== state.source) return;
-    readFailed(state, error);
+  /** Requests another range, or tries again after a failure. */
+  restart(range: Range): void {
+    this.#stop();
+    this.#range = range;
+    this.#start();
   }
-}
 
-function readFailed(state: State, error: unknown): void {
-  const failure = failureOf(error);
-  // `onSignedOut` of the interface has been called, and ends this connection.
-  if (failure?.kind === 'signed_out') return;
-  if (failure?.kind === 'refused') state.listener.onFailure(failure.message);
-  const isOld = Date.now() - state.lastMs >= staleMs;
-  if (!state.isStale && !isOld && failure?.kind === 'refused') return;
-  state.isStale = true;
-  state.listener.onConnection({ state: 'stale', sinceMs: state.lastMs });
+  close(): void {
+    this.#ended.abort();
+    this.#stop();
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#source?.close();
+    this.#source = undefined;
+  }
+
+  #start(): void {
+    if (document.hidden) {
+      this.#timer = setInterval(() => void this.#read(), hiddenPollMs);
+      return;
+    }
+    this.#openStream();
+    this.#timer = setInterval(() => void this.#poll(), pollMs);
+  }
+
+  #openStream(): void {
+    const source = new EventSource(this.#api.urlOf('/events', { range: this.#range }));
+    this.#source = source;
+    source.addEventListener('now', ({ data }) => this.#receive(JSON.parse(data)));
+    source.addEventListener('signed-out', () => {
+      // Fires whenever the stream fails; a request finds out why.
+      source.close();
+      void this.#read();
+    });
+    source.addEventListener('error', () => void this.#read());
+  }
+
+  #receive(now: Now): void {
+    this.#lastMs = Date.now();
+    this.#isStale = false;
+    this.#listener.onConnection({ state: 'live' });
+    this.#listener.onNow(now);
+  }
+
+  /** Sends a request if the stream is silent, and opens a new one if the browser has given up. */
+  async #poll(): Promise<void> {
+    if (Date.now() - this.#lastMs < pollMs) return;
+    await this.#read();
+    if (this.#source?.readyState === EventSource.CLOSED && !this.#isStale) this.#openStream();
+  }
+
+  async #read(): Promise<void> {
+    const source = this.#source;
+    try {
+      const now = await this.#api.get<Now>('/now', { range: this.#range });
+      if (source === this.#source) this.#receive(now);
+    } catch (error) {
+      if (source === this.#source) this.#readFailed(error);
+    }
+  }
+
+  #readFailed(error: unknown): void {
+    const failure = failureOf(error);
+    // `onSignedOut` of the interface has been called, and ends this connection.
+    if (failure?.kind === 'signed_out') return;
+    if (failure?.kind === 'refused') this.#listener.onFailure(failure.message);
+    const isOld = Date.now() - this.#lastMs >= staleMs;
+    if (!this.#isStale && !isOld && failure?.kind === 'refused') return;
+    this.#isStale = true;
+    this.#listener.onConnection({ state: 'stale', sinceMs: this.#lastMs });
+  }
 }

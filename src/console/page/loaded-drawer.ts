@@ -61,14 +61,8 @@ export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>):
   };
 }
 
-interface Drawer {
-  readonly node: HTMLDialogElement;
-  open(title: Child, ...content: readonly Child[]): void;
-  close(): void;
-}
-
 /** Creates a closed sheet; `onClose` is called when the operator closes it. */
-function drawerOf(label: string, onClose: () => void): Drawer {
+function drawerOf(label: string, onClose: () => void) {
   const node = el('dialog', { class: 'drawer', 'aria-label': label });
   node.addEventListener('close', () => {
     node.replaceChildren();
@@ -80,7 +74,7 @@ function drawerOf(label: string, onClose: () => void): Drawer {
   });
   return {
     node,
-    open: (title, ...content) => {
+    open: (title: Child, ...content: readonly Child[]): void => {
       const close = button(icon('close'), () => node.close(), {
         class: 'quiet close',
         'aria-label': 'Close',
@@ -88,17 +82,15 @@ function drawerOf(label: string, onClose: () => void): Drawer {
       });
       refill(
         node,
-        el(
-          'div',
-          { class: 'drawer-content' },
+        el('div', { class: 'drawer-content' }, [
           el('div', { class: 'drawer-head' }, el('h2', {}, title), close),
           ...content,
-        ),
+        ]),
       );
       // The operator may have left the view while its data was loading.
       if (!node.open && node.isConnected) node.showModal();
     },
-    close: () => {
+    close: (): void => {
       if (node.open) node.close();
     },
   };

@@ -3,7 +3,7 @@ import { type Api, apiAt, failureOf, messageOf } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';
 import { clockText, spanText } from './format.ts';
-import { type Connection, connectLive, type Live, type LiveListener } from './live.ts';
+import { type Connection, Live, type LiveListener } from './live.ts';
 import { failure, loading } from './panel.ts';
 import { hrefOf, type Route, ranges, routeOf, viewNames } from './route.ts';
 import { worstOf } from './views/now-sentence.ts';
@@ -12,16 +12,11 @@ import type { Now, Session } from './wire.ts';
 
 const shownMs = 6_000;
 
-interface Toaster {
-  readonly node: HTMLElement;
-  announce(text: string): void;
-}
-
-function toaster(): Toaster {
+function toaster() {
   const node = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
   return {
     node,
-    announce: (text) => {
+    announce: (text: string): void => {
       const toast = el('p', { class: 'toast' }, text);
       node.append(toast);
       setTimeout(() => toast.remove(), shownMs);
@@ -73,7 +68,7 @@ function run(main: HTMLElement, api: Api, session: Session): () => void {
   addEventListener('keydown', (event) => searchOn(event, page), { signal });
   const ticks = setInterval(() => shell.tick(), 1_000);
   show();
-  state.live = connectLive(api, listenerOf(state, shell, session), state.route.range);
+  state.live = new Live(api, listenerOf(state, shell, session), state.route.range);
   return () => {
     ended.abort();
     clearInterval(ticks);
@@ -165,13 +160,11 @@ function showSignedOut(main: HTMLElement): void {
   // Links to the sign-in, which keeps the route in the fragment.
   const again = button('Sign in again', () => location.reload(), { class: 'button main' });
   main.replaceChildren(
-    el(
-      'section',
-      { class: 'signed-out', 'aria-label': 'Signed out' },
+    el('section', { class: 'signed-out', 'aria-label': 'Signed out' }, [
       el('h1', {}, 'Signed out'),
       el('p', {}, 'Your session has ended, so nothing is shown here any more.'),
       again,
-    ),
+    ]),
   );
 }
 
@@ -243,12 +236,10 @@ function topOf(...parts: readonly HTMLElement[]): HTMLElement {
 }
 
 function brandOf({ session: { title } }: PageContext, uptime: HTMLElement): HTMLElement {
-  return el(
-    'div',
-    { class: 'brand' },
+  return el('div', { class: 'brand' }, [
     el('span', { class: 'mark', 'aria-hidden': 'true' }),
     el('div', { class: 'brand-text' }, el('p', { class: 'brand-title', title }, title), uptime),
-  );
+  ]);
 }
 
 function tabsOf(page: PageContext, route: Route): readonly HTMLElement[] {
@@ -288,13 +279,11 @@ function connectionParts(connection: Connection): readonly (string | HTMLElement
 
 function person(page: PageContext, canSignOut: boolean): HTMLElement {
   const { actor, can } = page.session;
-  return el(
-    'div',
-    { class: 'person' },
+  return el('div', { class: 'person' }, [
     el('span', { class: 'actor', title: actor }, hiddenText('Signed in as '), actor),
     el('span', { class: `right right-${can}` }, can === 'read' ? 'read only' : 'can manage'),
     canSignOut ? button('Sign out', () => void signOut(page), { class: 'quiet' }) : undefined,
-  );
+  ]);
 }
 
 async function signOut({ api, announce }: PageContext): Promise<void> {

@@ -52,12 +52,10 @@ export function panel<T>({ title, what, tools, load, render }: PanelInput<T>): P
 
 export function section(title: string, tools: Child, ...content: readonly Child[]): HTMLElement {
   const controls = el('div', { class: 'tools' }, tools);
-  return el(
-    'section',
-    { class: 'panel', 'aria-label': title },
+  return el('section', { class: 'panel', 'aria-label': title }, [
     el('div', { class: 'panel-head' }, el('h2', {}, title), controls),
     ...content,
-  );
+  ]);
 }
 
 export function titledSection(heading: HTMLElement, ...content: readonly Child[]): HTMLElement {
@@ -67,22 +65,18 @@ export function titledSection(heading: HTMLElement, ...content: readonly Child[]
 /** A placeholder in the form of the content; after 300 ms a sentence replaces it. */
 export function loading(what: string): HTMLElement {
   const bars = ['a', 'b', 'c'].map((name) => el('span', { class: `skeleton skeleton-${name}` }));
-  return el(
-    'div',
-    { class: 'loading', role: 'status' },
+  return el('div', { class: 'loading', role: 'status' }, [
     el('div', { class: 'skeletons', 'aria-hidden': 'true' }, bars),
     el('p', { class: 'loading-text' }, `Loading ${what} …`),
-  );
+  ]);
 }
 
 export function failure(message: string, retry: () => void): HTMLElement {
-  return el(
-    'div',
-    { class: 'failure', role: 'alert' },
+  return el('div', { class: 'failure', role: 'alert' }, [
     icon('bad'),
     el('p', {}, message),
     button('Retry', retry, { 'data-focus': 'retry' }),
-  );
+  ]);
 }
 
 export function empty(...content: readonly Child[]): HTMLElement {

@@ -26,11 +26,9 @@ export function searchBar(page: PageContext, input: SearchBarInput): SearchBar {
   const field = searchField(label, placeholder);
   const selects = choices.map(({ name, label: text, options }) => ({
     name,
-    select: el(
-      'select',
-      { 'aria-label': text },
+    select: el('select', { 'aria-label': text }, [
       options.map(([value, option]) => el('option', { value }, option)),
-    ),
+    ]),
   }));
   const apply = (): void => {
     const chosen = Object.fromEntries(selects.map(({ name, select }) => [name, select.value]));
@@ -39,12 +37,10 @@ export function searchBar(page: PageContext, input: SearchBarInput): SearchBar {
   field.onSearch(apply);
   for (const { select } of selects) select.addEventListener('change', apply);
   return {
-    node: el(
-      'div',
-      { class: 'filters' },
+    node: el('div', { class: 'filters' }, [
       field.node,
       selects.map(({ select }) => el('span', { class: 'filter' }, select)),
-    ),
+    ]),
     show: ({ params }) => {
       field.input.value = params.q ?? '';
       for (const { name, select } of selects) select.value = params[name] ?? '';
@@ -78,13 +74,11 @@ export function searchField(label: string, placeholder: string): SearchField {
     event.preventDefault();
     input.select();
   });
-  const node = el(
-    'form',
-    { class: 'search', role: 'search' },
+  const node = el('form', { class: 'search', role: 'search' }, [
     icon('search'),
     input,
     el('kbd', { 'aria-hidden': 'true' }, '/'),
-  );
+  ]);
   return {
     node,
     input,

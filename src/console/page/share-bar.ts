@@ -37,8 +37,7 @@ export function quotaBar(amounts: QuotaAmounts): HTMLElement {
   return el(
     'span',
     { class: `bar quota ${level}`, role: 'img', 'aria-label': label, title: label },
-    part(used, 'fill-used'),
-    part(Math.max(0, fullness - used), 'fill-held'),
+    [part(used, 'fill-used'), part(Math.max(0, fullness - used), 'fill-held')],
   );
 }
 

@@ -24,21 +24,13 @@ export function table<T>(input: TableInput<T>): HTMLElement {
   const head = columns.map(({ head: name, kind = 'text' }) =>
     el('th', { scope: 'col', class: kind }, name),
   );
-  return el(
-    'div',
-    { class: 'table-place' },
-    el(
-      'table',
-      { class: 'cards' },
+  return el('div', { class: 'table-place' }, [
+    el('table', { class: 'cards' }, [
       el('caption', { class: 'only-read' }, label),
       el('thead', {}, el('tr', {}, head)),
-      el(
-        'tbody',
-        {},
-        rows.map((row) => rowOf(row, input)),
-      ),
-    ),
-  );
+      el('tbody', {}, [rows.map((row) => rowOf(row, input))]),
+    ]),
+  ]);
 }
 
 function rowOf<T>(row: T, { columns, keyOf, open, rowClass }: TableInput<T>): HTMLElement {

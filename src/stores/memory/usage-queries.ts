@@ -164,7 +164,7 @@ const noCounts: Readonly<Record<UsageCount | 'calls', number>> = {
   imageOutputTokens: 0,
   images: 0,
 };
-const usageCounts: readonly UsageCount[] = Object.keys(noCounts).filter(isUsageCount);
+export const usageCounts: readonly UsageCount[] = Object.keys(noCounts).filter(isUsageCount);
 
 function isUsageCount(name: string): name is UsageCount {
   return name !== 'calls' && Object.hasOwn(noCounts, name);

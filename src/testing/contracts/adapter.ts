@@ -15,7 +15,7 @@ import {
   scriptedGateway,
 } from './adapter/scripted-gateway.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A running server with the adapter to test. `cleanup` must close it. */
 export interface AdapterSetup extends Cleanable {
@@ -123,93 +123,75 @@ async function settled(read: () => number): Promise<number> {
 const exact = '{ "model":"m",  "n": 12345678901234567890, "t": 1.0, "u": "a\\/b" }';
 
 const cases: readonly SubjectCase<Mounted>[] = [
-  {
-    name: 'AC-01 passes the path from the API version on, still encoded, and the query',
-    run: async (mounted) => {
+  rule(
+    'AC-01 passes the path from the API version on, still encoded, and the query',
+    async (mounted) => {
       const path = '/v1beta/models/a%2Fb%3AgenerateContent';
       const echo = await echoOf(mounted, `${path}?alt=sse&x=%20`);
 
       assert.deepEqual([echo.method, echo.path, echo.search], ['POST', path, 'alt=sse&x=%20']);
     },
-  },
-  {
-    name: 'AC-02 passes the headers, by name and as received',
-    run: async (mounted) => {
-      const echo = await echoOf(mounted, '/v1/echo', '{}', { 'X-Api-Key': 'secret' });
+  ),
+  rule('AC-02 passes the headers, by name and as received', async (mounted) => {
+    const echo = await echoOf(mounted, '/v1/echo', '{}', { 'X-Api-Key': 'secret' });
 
-      assert.equal(echo.headers['x-api-key'], 'secret');
-      const at = echo.rawHeaders.findIndex((word) => word.toLowerCase() === 'x-api-key');
-      assert.equal(echo.rawHeaders[at + 1], 'secret');
-    },
-  },
-  {
-    name: 'AC-03 passes the exact bytes of the body',
-    run: async (mounted) => {
-      const echo = await echoOf(mounted, '/v1/echo', exact);
-      const received = Buffer.from(echo.body ?? '', 'base64').toString();
+    assert.equal(echo.headers['x-api-key'], 'secret');
+    const at = echo.rawHeaders.findIndex((word) => word.toLowerCase() === 'x-api-key');
+    assert.equal(echo.rawHeaders[at + 1], 'secret');
+  }),
+  rule('AC-03 passes the exact bytes of the body', async (mounted) => {
+    const echo = await echoOf(mounted, '/v1/echo', exact);
+    const received = Buffer.from(echo.body ?? '', 'base64').toString();
 
-      if (mounted.exactBytes === false) assert.deepEqual(JSON.parse(received), JSON.parse(exact));
-      else assert.equal(received, exact);
-    },
-  },
-  {
-    name: 'AC-04 replies to GET, and to HEAD without a body',
-    run: async (mounted) => {
-      const get = open(mounted, '/v1/models', { method: 'GET' });
-      get.end();
-      const echo: Echo = JSON.parse(await text(await replyOf(get)));
-      assert.deepEqual([echo.method, echo.path], ['GET', '/v1/models']);
+    if (mounted.exactBytes === false) assert.deepEqual(JSON.parse(received), JSON.parse(exact));
+    else assert.equal(received, exact);
+  }),
+  rule('AC-04 replies to GET, and to HEAD without a body', async (mounted) => {
+    const get = open(mounted, '/v1/models', { method: 'GET' });
+    get.end();
+    const echo: Echo = JSON.parse(await text(await replyOf(get)));
+    assert.deepEqual([echo.method, echo.path], ['GET', '/v1/models']);
 
-      const head = open(mounted, '/v1/models', { method: 'HEAD' });
-      head.end();
-      const reply = await replyOf(head);
-      assert(Number(reply.headers['content-length']) > 0, 'HEAD must name the length');
-      assert.equal((await buffer(reply)).length, 0);
-    },
-  },
-  {
-    name: 'AC-05 writes the status and headers of the gateway',
-    run: async (mounted) => {
-      const outgoing = open(mounted, '/v1/refused');
-      outgoing.end('{}');
-      const reply = await replyOf(outgoing);
+    const head = open(mounted, '/v1/models', { method: 'HEAD' });
+    head.end();
+    const reply = await replyOf(head);
+    assert(Number(reply.headers['content-length']) > 0, 'HEAD must name the length');
+    assert.equal((await buffer(reply)).length, 0);
+  }),
+  rule('AC-05 writes the status and headers of the gateway', async (mounted) => {
+    const outgoing = open(mounted, '/v1/refused');
+    outgoing.end('{}');
+    const reply = await replyOf(outgoing);
 
-      assert.equal(reply.statusCode, 413);
-      assert.equal(reply.headers['x-request-id'], 'request-1');
-      assert.equal(await text(reply), '{"error":"too large"}');
-    },
-  },
-  {
-    name: 'AC-06 forwards each event before the next one is written',
-    run: async (mounted) => {
-      const outgoing = open(mounted, '/v1/stream');
-      outgoing.end('{}');
-      const [reply] = await Promise.all([replyOf(outgoing), write(mounted.gateway, 'data: 1\n\n')]);
+    assert.equal(reply.statusCode, 413);
+    assert.equal(reply.headers['x-request-id'], 'request-1');
+    assert.equal(await text(reply), '{"error":"too large"}');
+  }),
+  rule('AC-06 forwards each event before the next one is written', async (mounted) => {
+    const outgoing = open(mounted, '/v1/stream');
+    outgoing.end('{}');
+    const [reply] = await Promise.all([replyOf(outgoing), write(mounted.gateway, 'data: 1\n\n')]);
 
-      assert.equal(await nextText(reply), 'data: 1\n\n');
-      await write(mounted.gateway, 'data: 2\n\n');
-      assert.equal(await nextText(reply), 'data: 2\n\n');
-      mounted.gateway.reply.end();
-      await once(reply, 'end');
-    },
-  },
-  {
-    name: 'AC-07 reads no more of a stream than the caller takes',
-    run: async (mounted) => {
-      const outgoing = open(mounted, '/v1/endless');
-      outgoing.end('{}');
-      const reply = await replyOf(outgoing);
-      reply.pause();
+    assert.equal(await nextText(reply), 'data: 1\n\n');
+    await write(mounted.gateway, 'data: 2\n\n');
+    assert.equal(await nextText(reply), 'data: 2\n\n');
+    mounted.gateway.reply.end();
+    await once(reply, 'end');
+  }),
+  rule('AC-07 reads no more of a stream than the caller takes', async (mounted) => {
+    const outgoing = open(mounted, '/v1/endless');
+    outgoing.end('{}');
+    const reply = await replyOf(outgoing);
+    reply.pause();
 
-      const taken = await settled(mounted.gateway.taken);
-      outgoing.destroy();
+    const taken = await settled(mounted.gateway.taken);
+    outgoing.destroy();
 
-      assert(taken < endlessBytes / 2, `${taken} bytes were read for a caller that takes none`);
-    },
-  },
-  {
-    name: 'AC-08 reports that the caller disconnected before the reply, and drops the reply',
-    run: async (mounted) => {
+    assert(taken < endlessBytes / 2, `${taken} bytes were read for a caller that takes none`);
+  }),
+  rule(
+    'AC-08 reports that the caller disconnected before the reply, and drops the reply',
+    async (mounted) => {
       const { gateway } = mounted;
       const outgoing = open(mounted, '/v1/silent');
       outgoing.end('{}');
@@ -222,10 +204,10 @@ const cases: readonly SubjectCase<Mounted>[] = [
       await closing(gateway);
       assert.equal(gateway.disconnects(), 1);
     },
-  },
-  {
-    name: 'AC-09 reports that the caller disconnected during a stream, and destroys the stream',
-    run: async (mounted) => {
+  ),
+  rule(
+    'AC-09 reports that the caller disconnected during a stream, and destroys the stream',
+    async (mounted) => {
       const { gateway } = mounted;
       const { outgoing } = await streaming(mounted);
 
@@ -235,10 +217,10 @@ const cases: readonly SubjectCase<Mounted>[] = [
       await closing(gateway);
       assert.equal(gateway.disconnects(), 1);
     },
-  },
-  {
-    name: 'AC-10 breaks the connection if a stream fails, so that it does not look complete',
-    run: async (mounted) => {
+  ),
+  rule(
+    'AC-10 breaks the connection if a stream fails, so that it does not look complete',
+    async (mounted) => {
       const { gateway } = mounted;
       const { reply } = await streaming(mounted);
 
@@ -246,26 +228,20 @@ const cases: readonly SubjectCase<Mounted>[] = [
 
       await assert.rejects(buffer(reply), 'the stream ended as if it were complete');
     },
-  },
-  {
-    name: 'AC-11 does not report a disconnect after a complete reply',
-    run: async (mounted) => {
-      await echoOf(mounted, '/v1/echo');
-      await new Promise((resolve) => setImmediate(resolve));
+  ),
+  rule('AC-11 does not report a disconnect after a complete reply', async (mounted) => {
+    await echoOf(mounted, '/v1/echo');
+    await new Promise((resolve) => setImmediate(resolve));
 
-      assert.equal(mounted.gateway.disconnects(), 0);
-    },
-  },
-  {
-    name: 'AC-12 handles fifty concurrent calls separately',
-    run: async (mounted) => {
-      const paths = Array.from({ length: 50 }, (_, index) => `/v1/echo/${index}`);
-      const echoes = await Promise.all(paths.map((path) => echoOf(mounted, path)));
+    assert.equal(mounted.gateway.disconnects(), 0);
+  }),
+  rule('AC-12 handles fifty concurrent calls separately', async (mounted) => {
+    const paths = Array.from({ length: 50 }, (_, index) => `/v1/echo/${index}`);
+    const echoes = await Promise.all(paths.map((path) => echoOf(mounted, path)));
 
-      assert.deepEqual(
-        echoes.map(({ path }) => path),
-        paths,
-      );
-    },
-  },
+    assert.deepEqual(
+      echoes.map(({ path }) => path),
+      paths,
+    );
+  }),
 ];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup extends Cleanable {
@@ -52,40 +52,28 @@ const secretModel: Model = {
 const models: readonly Model[] = [chatModel, imageModel, secretModel];
 
 const cases: readonly SubjectCase<Catalog>[] = [
-  {
-    name: 'a model is found by its id, with every member',
-    run: async (catalog) => {
-      for (const model of models) assert.deepEqual(await catalog.find(model.id), model);
-    },
-  },
-  {
-    name: 'a model is found by each of its aliases, and keeps its id',
-    run: async (catalog) => {
-      for (const alias of chatModel.aliases ?? []) {
-        assert.equal((await catalog.find(alias))?.id, chatModel.id);
-      }
-    },
-  },
-  {
-    name: 'a name must match exactly',
-    run: async (catalog) => {
-      const similar = ['GPT-5', 'gpt-5 ', ' gpt-5', 'gpt-', 'gpt-55', 'images/draw:1.0 u\u0308'];
+  rule('a model is found by its id, with every member', async (catalog) => {
+    for (const model of models) assert.deepEqual(await catalog.find(model.id), model);
+  }),
+  rule('a model is found by each of its aliases, and keeps its id', async (catalog) => {
+    for (const alias of chatModel.aliases ?? []) {
+      assert.equal((await catalog.find(alias))?.id, chatModel.id);
+    }
+  }),
+  rule('a name must match exactly', async (catalog) => {
+    const similar = ['GPT-5', 'gpt-5 ', ' gpt-5', 'gpt-', 'gpt-55', 'images/draw:1.0 u\u0308'];
 
-      for (const name of similar) assert.equal(await catalog.find(name), undefined);
-    },
-  },
-  {
-    name: 'a name that JavaScript objects inherit finds nothing',
-    run: async (catalog) => {
-      for (const name of ['', '__proto__', 'toString', 'hasOwnProperty', '*', '\u0000']) {
-        assert.equal(await catalog.find(name), undefined);
-        assert.deepEqual(await catalog.list(name, 'chat'), []);
-      }
-    },
-  },
-  {
-    name: 'a list contains each model once that the group may use with the protocol',
-    run: async (catalog) => {
+    for (const name of similar) assert.equal(await catalog.find(name), undefined);
+  }),
+  rule('a name that JavaScript objects inherit finds nothing', async (catalog) => {
+    for (const name of ['', '__proto__', 'toString', 'hasOwnProperty', '*', '\u0000']) {
+      assert.equal(await catalog.find(name), undefined);
+      assert.deepEqual(await catalog.list(name, 'chat'), []);
+    }
+  }),
+  rule(
+    'a list contains each model once that the group may use with the protocol',
+    async (catalog) => {
       const ids = async (...args: Parameters<Catalog['list']>): Promise<readonly string[]> =>
         (await catalog.list(...args)).map((model) => model.id);
 
@@ -95,11 +83,8 @@ const cases: readonly SubjectCase<Catalog>[] = [
       assert.deepEqual(await ids('public', 'images'), []);
       assert.deepEqual(await ids('nobody', 'chat'), []);
     },
-  },
-  {
-    name: 'a repeated list has the same order',
-    run: async (catalog) => {
-      assert.deepEqual(await catalog.list('staff', 'chat'), await catalog.list('staff', 'chat'));
-    },
-  },
+  ),
+  rule('a repeated list has the same order', async (catalog) => {
+    assert.deepEqual(await catalog.list('staff', 'chat'), await catalog.list('staff', 'chat'));
+  }),
 ];

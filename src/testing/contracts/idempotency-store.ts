@@ -10,7 +10,7 @@ import type {
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, with its clock. */
 export interface IdempotencyStoreSetup extends Cleanable {
@@ -81,9 +81,9 @@ function caseContext({ store, clock }: IdempotencyStoreSetup): CaseContext {
 }
 
 const cases: readonly SubjectCase<CaseContext>[] = [
-  {
-    name: 'IS-01 the first claim owns the name, and the next one gets its record',
-    run: async ({ claim, recordOf }) => {
+  rule(
+    'IS-01 the first claim owns the name, and the next one gets its record',
+    async ({ claim, recordOf }) => {
       const first = fresh();
 
       assert.equal((await claim(first)).status, 'claimed');
@@ -101,37 +101,31 @@ const cases: readonly SubjectCase<CaseContext>[] = [
       assert.equal(status ?? undefined, undefined);
       assert.equal(endedAtMs ?? undefined, undefined);
     },
-  },
-  {
-    name: 'IS-02 exactly one of fifty concurrent claims of a name owns it',
-    run: async ({ claim }) => {
-      const first = fresh();
-      const rivals = Array.from({ length: 50 }, () => rival(first));
+  ),
+  rule('IS-02 exactly one of fifty concurrent claims of a name owns it', async ({ claim }) => {
+    const first = fresh();
+    const rivals = Array.from({ length: 50 }, () => rival(first));
 
-      const results = await Promise.all(rivals.map(claim));
+    const results = await Promise.all(rivals.map(claim));
 
-      assert.equal(results.filter(({ status }) => status === 'claimed').length, 1);
-      const owner = rivals[results.findIndex(({ status }) => status === 'claimed')]?.claimId;
-      for (const result of results) {
-        if (result.status === 'taken') assert.equal(result.record.claimId, owner);
-      }
-    },
-  },
-  {
-    name: 'IS-03 names are independent of each other',
-    run: async ({ claim, finish, recordOf }) => {
-      const [one, other] = [fresh(), fresh()];
+    assert.equal(results.filter(({ status }) => status === 'claimed').length, 1);
+    const owner = rivals[results.findIndex(({ status }) => status === 'claimed')]?.claimId;
+    for (const result of results) {
+      if (result.status === 'taken') assert.equal(result.record.claimId, owner);
+    }
+  }),
+  rule('IS-03 names are independent of each other', async ({ claim, finish, recordOf }) => {
+    const [one, other] = [fresh(), fresh()];
 
-      assert.equal((await claim(one)).status, 'claimed');
-      assert.equal((await claim(other)).status, 'claimed');
+    assert.equal((await claim(one)).status, 'claimed');
+    assert.equal((await claim(other)).status, 'claimed');
 
-      await finish(one, 'done');
-      assert.equal((await recordOf(other)).state, 'running');
-    },
-  },
-  {
-    name: 'IS-04 a finished claim is kept with its state and status',
-    run: async ({ claim, finish, recordOf }) => {
+    await finish(one, 'done');
+    assert.equal((await recordOf(other)).state, 'running');
+  }),
+  rule(
+    'IS-04 a finished claim is kept with its state and status',
+    async ({ claim, finish, recordOf }) => {
       for (const [state, httpStatus] of [
         ['done', 200],
         ['unknown', 504],
@@ -148,10 +142,10 @@ const cases: readonly SubjectCase<CaseContext>[] = [
         assert.equal(record.requestId, first.requestId);
       }
     },
-  },
-  {
-    name: 'IS-05 the first ending of a claim is final',
-    run: async ({ claim, finish, abandon, recordOf }) => {
+  ),
+  rule(
+    'IS-05 the first ending of a claim is final',
+    async ({ claim, finish, abandon, recordOf }) => {
       const first = fresh();
       await claim(first);
       await finish(first, 'unknown', 502);
@@ -162,25 +156,22 @@ const cases: readonly SubjectCase<CaseContext>[] = [
       const record = await recordOf(first);
       assert.deepEqual([record.state, record.status], ['unknown', 502]);
     },
-  },
-  {
-    name: 'IS-06 an abandoned name is free',
-    run: async ({ claim, abandon, finish, recordOf }) => {
-      const first = fresh();
-      await claim(first);
+  ),
+  rule('IS-06 an abandoned name is free', async ({ claim, abandon, finish, recordOf }) => {
+    const first = fresh();
+    await claim(first);
 
-      assert.equal(await abandon(first), 'abandoned');
+    assert.equal(await abandon(first), 'abandoned');
 
-      const second = rival(first);
-      assert.equal((await claim(second)).status, 'claimed');
-      assert.equal(await abandon(first), 'gone');
-      assert.equal(await finish(first, 'done'), 'gone');
-      assert.equal((await recordOf(first)).claimId, second.claimId);
-    },
-  },
-  {
-    name: 'IS-07 a call can end neither the claim of another call nor one that does not exist',
-    run: async ({ claim, finish, abandon, recordOf }) => {
+    const second = rival(first);
+    assert.equal((await claim(second)).status, 'claimed');
+    assert.equal(await abandon(first), 'gone');
+    assert.equal(await finish(first, 'done'), 'gone');
+    assert.equal((await recordOf(first)).claimId, second.claimId);
+  }),
+  rule(
+    'IS-07 a call can end neither the claim of another call nor one that does not exist',
+    async ({ claim, finish, abandon, recordOf }) => {
       const first = fresh();
       assert.equal(await finish(first, 'done'), 'gone');
       assert.equal(await abandon(first), 'gone');
@@ -191,10 +182,10 @@ const cases: readonly SubjectCase<CaseContext>[] = [
 
       assert.equal((await recordOf(first)).state, 'running');
     },
-  },
-  {
-    name: 'IS-08 a claim whose lease has run out is unknown, and its name is not free',
-    run: async ({ claim, advance, recordOf }) => {
+  ),
+  rule(
+    'IS-08 a claim whose lease has run out is unknown, and its name is not free',
+    async ({ claim, advance, recordOf }) => {
       const first = fresh();
       await claim(first);
 
@@ -207,10 +198,10 @@ const cases: readonly SubjectCase<CaseContext>[] = [
       assert.equal(record.claimId, first.claimId);
       assert.equal(record.status ?? undefined, undefined);
     },
-  },
-  {
-    name: 'IS-09 the owner can still end a claim whose lease has run out',
-    run: async ({ claim, advance, finish, abandon, recordOf }) => {
+  ),
+  rule(
+    'IS-09 the owner can still end a claim whose lease has run out',
+    async ({ claim, advance, finish, abandon, recordOf }) => {
       const [late, spared] = [fresh(), fresh()];
       await claim(late);
       await claim(spared);
@@ -222,10 +213,10 @@ const cases: readonly SubjectCase<CaseContext>[] = [
       assert.equal((await recordOf(late)).state, 'done');
       assert.equal((await claim(rival(spared))).status, 'claimed');
     },
-  },
-  {
-    name: 'IS-10 a finished claim is kept for keepMs after its end, then the name is free',
-    run: async ({ claim, advance, finish, recordOf }) => {
+  ),
+  rule(
+    'IS-10 a finished claim is kept for keepMs after its end, then the name is free',
+    async ({ claim, advance, finish, recordOf }) => {
       const first = fresh();
       await claim(first);
       await advance(leaseMs / 2);
@@ -237,10 +228,10 @@ const cases: readonly SubjectCase<CaseContext>[] = [
 
       assert.equal((await claim(rival(first))).status, 'claimed');
     },
-  },
-  {
-    name: 'IS-11 a claim that was never ended is kept for keepMs after its lease',
-    run: async ({ claim, advance, recordOf }) => {
+  ),
+  rule(
+    'IS-11 a claim that was never ended is kept for keepMs after its lease',
+    async ({ claim, advance, recordOf }) => {
       const first = fresh();
       await claim(first);
 
@@ -250,21 +241,18 @@ const cases: readonly SubjectCase<CaseContext>[] = [
 
       assert.equal((await claim(rival(first))).status, 'claimed');
     },
-  },
-  {
-    name: 'IS-12 a lease may be longer than keepMs',
-    run: async ({ claim, advance, recordOf }) => {
-      const first = fresh({ leaseMs: 2 * keepMs });
-      await claim(first);
+  ),
+  rule('IS-12 a lease may be longer than keepMs', async ({ claim, advance, recordOf }) => {
+    const first = fresh({ leaseMs: 2 * keepMs });
+    await claim(first);
 
-      await advance(keepMs + 1_000);
+    await advance(keepMs + 1_000);
 
-      assert.equal((await recordOf(first)).state, 'running');
-    },
-  },
-  {
-    name: 'IS-13 a claim with ifTaken: replace takes over the name from any record',
-    run: async ({ claim, finish, abandon, recordOf }) => {
+    assert.equal((await recordOf(first)).state, 'running');
+  }),
+  rule(
+    'IS-13 a claim with ifTaken: replace takes over the name from any record',
+    async ({ claim, finish, abandon, recordOf }) => {
       const first = fresh();
       await claim(first);
       const second = rival(first, { ifTaken: 'replace' });
@@ -280,10 +268,10 @@ const cases: readonly SubjectCase<CaseContext>[] = [
       const record = await recordOf(first);
       assert.deepEqual([record.state, record.fingerprint], ['running', third.fingerprint]);
     },
-  },
-  {
-    name: 'IS-14 reading a record prolongs neither its lease nor its retention',
-    run: async ({ claim, advance, finish, recordOf }) => {
+  ),
+  rule(
+    'IS-14 reading a record prolongs neither its lease nor its retention',
+    async ({ claim, advance, finish, recordOf }) => {
       const [running, ended] = [fresh(), fresh()];
       await claim(running);
       await claim(ended);
@@ -297,5 +285,5 @@ const cases: readonly SubjectCase<CaseContext>[] = [
 
       assert.equal((await claim(rival(ended))).status, 'claimed');
     },
-  },
+  ),
 ];

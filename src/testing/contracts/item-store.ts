@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
 import type { ContractCase } from './contract-case.ts';
 import { forgetAll } from './forget-all.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
 export interface ItemStoreSetup extends Cleanable {
@@ -49,110 +49,89 @@ function base64(json: Uint8Array): string {
 }
 
 const cases: readonly SubjectCase<ItemStoreSetup>[] = [
-  {
-    name: 'IT-01 items are returned byte for byte, in the order of the ids',
-    run: async (setup) => {
-      const owner = newOwner();
-      const every = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
-      const text = Buffer.from('{"a":"ü\\u0000"}');
-      const tooLarge = await setup.store.put(
-        owner,
-        [
-          { id: 'msg_tg_1', json: every },
-          { id: 'rs_tg_-_2', json: text },
-        ],
-        hourMs,
-      );
+  rule('IT-01 items are returned byte for byte, in the order of the ids', async (setup) => {
+    const owner = newOwner();
+    const every = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    const text = Buffer.from('{"a":"ü\\u0000"}');
+    const tooLarge = await setup.store.put(
+      owner,
+      [
+        { id: 'msg_tg_1', json: every },
+        { id: 'rs_tg_-_2', json: text },
+      ],
+      hourMs,
+    );
 
-      assert.deepEqual([...tooLarge], []);
-      const items = await found(setup, owner, ['rs_tg_-_2', 'msg_unknown', 'msg_tg_1']);
-      assert.deepEqual(items, [base64(text), undefined, base64(every)]);
-    },
-  },
-  {
-    name: 'IT-02 another owner finds nothing, whatever the names',
-    run: async (setup) => {
-      const owner = newOwner();
-      await setup.store.put(owner, [{ id: 'msg_tg_1', json: randomBytes(8) }], hourMs);
+    assert.deepEqual([...tooLarge], []);
+    const items = await found(setup, owner, ['rs_tg_-_2', 'msg_unknown', 'msg_tg_1']);
+    assert.deepEqual(items, [base64(text), undefined, base64(every)]);
+  }),
+  rule('IT-02 another owner finds nothing, whatever the names', async (setup) => {
+    const owner = newOwner();
+    await setup.store.put(owner, [{ id: 'msg_tg_1', json: randomBytes(8) }], hourMs);
 
-      for (const other of [`${owner}_`, `${owner}|`, `${owner}:msg`, `${owner}\n`, newOwner()]) {
-        const items = await found(setup, other, ['msg_tg_1', '_msg_tg_1']);
-        assert.deepEqual(items, [undefined, undefined]);
-      }
-    },
-  },
-  {
-    name: 'IT-03 items of two owners with one id are independent',
-    run: async (setup) => {
-      const [first, second] = [newOwner(), newOwner()];
-      const json = randomBytes(64);
-      await setup.store.put(first, [{ id: 'msg_tg_1', json }], hourMs);
-      await setup.store.put(second, [{ id: 'msg_tg_1', json: randomBytes(64) }], hourMs);
-      await setup.store.forget(second, ['msg_tg_1']);
+    for (const other of [`${owner}_`, `${owner}|`, `${owner}:msg`, `${owner}\n`, newOwner()]) {
+      const items = await found(setup, other, ['msg_tg_1', '_msg_tg_1']);
+      assert.deepEqual(items, [undefined, undefined]);
+    }
+  }),
+  rule('IT-03 items of two owners with one id are independent', async (setup) => {
+    const [first, second] = [newOwner(), newOwner()];
+    const json = randomBytes(64);
+    await setup.store.put(first, [{ id: 'msg_tg_1', json }], hourMs);
+    await setup.store.put(second, [{ id: 'msg_tg_1', json: randomBytes(64) }], hourMs);
+    await setup.store.forget(second, ['msg_tg_1']);
 
-      assert.deepEqual(await found(setup, first, ['msg_tg_1']), [base64(json)]);
-      assert.deepEqual(await found(setup, second, ['msg_tg_1']), [undefined]);
-    },
-  },
-  {
-    name: 'IT-04 an item that is put again is replaced',
-    run: async (setup) => {
-      const [owner, after] = [newOwner(), randomBytes(16)];
-      await setup.store.put(owner, [{ id: 'msg_tg_1', json: randomBytes(4096) }], hourMs);
-      await setup.store.put(owner, [{ id: 'msg_tg_1', json: after }], hourMs);
+    assert.deepEqual(await found(setup, first, ['msg_tg_1']), [base64(json)]);
+    assert.deepEqual(await found(setup, second, ['msg_tg_1']), [undefined]);
+  }),
+  rule('IT-04 an item that is put again is replaced', async (setup) => {
+    const [owner, after] = [newOwner(), randomBytes(16)];
+    await setup.store.put(owner, [{ id: 'msg_tg_1', json: randomBytes(4096) }], hourMs);
+    await setup.store.put(owner, [{ id: 'msg_tg_1', json: after }], hourMs);
 
-      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(after)]);
-    },
-  },
-  {
-    name: 'IT-05 an item is gone after its time, also if it was used meanwhile',
-    run: async (setup) => {
-      const [owner, json] = [newOwner(), randomBytes(16)];
-      await setup.store.put(owner, [{ id: 'msg_tg_1', json }], 1_000);
-      await setup.store.put(owner, [{ id: 'msg_tg_2', json }], hourMs);
+    assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(after)]);
+  }),
+  rule('IT-05 an item is gone after its time, also if it was used meanwhile', async (setup) => {
+    const [owner, json] = [newOwner(), randomBytes(16)];
+    await setup.store.put(owner, [{ id: 'msg_tg_1', json }], 1_000);
+    await setup.store.put(owner, [{ id: 'msg_tg_2', json }], hourMs);
 
-      await setup.clock.advance(999);
-      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(json)]);
-      await setup.clock.advance(1);
+    await setup.clock.advance(999);
+    assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(json)]);
+    await setup.clock.advance(1);
 
-      assert.deepEqual(await found(setup, owner, ['msg_tg_1', 'msg_tg_2']), [
-        undefined,
-        base64(json),
-      ]);
-    },
-  },
-  {
-    name: 'IT-06 a forgotten item is gone, and unknown ids are ignored',
-    run: async (setup) => {
-      const [owner, json] = [newOwner(), randomBytes(16)];
-      const items = ['msg_tg_1', 'msg_tg_2'].map((id) => ({ id, json }));
-      await setup.store.put(owner, items, hourMs);
+    assert.deepEqual(await found(setup, owner, ['msg_tg_1', 'msg_tg_2']), [
+      undefined,
+      base64(json),
+    ]);
+  }),
+  rule('IT-06 a forgotten item is gone, and unknown ids are ignored', async (setup) => {
+    const [owner, json] = [newOwner(), randomBytes(16)];
+    const items = ['msg_tg_1', 'msg_tg_2'].map((id) => ({ id, json }));
+    await setup.store.put(owner, items, hourMs);
 
-      await setup.store.forget(owner, ['msg_tg_1', 'msg_tg_9']);
-      await setup.store.forget(newOwner(), ['msg_tg_2']);
+    await setup.store.forget(owner, ['msg_tg_1', 'msg_tg_9']);
+    await setup.store.forget(newOwner(), ['msg_tg_2']);
 
-      assert.deepEqual(await found(setup, owner, ['msg_tg_1', 'msg_tg_2']), [
-        undefined,
-        base64(json),
-      ]);
-    },
-  },
-  {
-    name: 'IT-07 the store keeps a copy, so that the caller may reuse the buffer',
-    run: async (setup) => {
-      const [owner, large] = [newOwner(), randomBytes(4096)];
-      const json = large.subarray(16, 32);
-      const before = Buffer.from(json);
-      await setup.store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
+    assert.deepEqual(await found(setup, owner, ['msg_tg_1', 'msg_tg_2']), [
+      undefined,
+      base64(json),
+    ]);
+  }),
+  rule('IT-07 the store keeps a copy, so that the caller may reuse the buffer', async (setup) => {
+    const [owner, large] = [newOwner(), randomBytes(4096)];
+    const json = large.subarray(16, 32);
+    const before = Buffer.from(json);
+    await setup.store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
 
-      large.fill(0);
+    large.fill(0);
 
-      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(before)]);
-    },
-  },
-  {
-    name: 'IT-08 an item can be read any number of times, and fifty replies are kept apart',
-    run: async (setup) => {
+    assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(before)]);
+  }),
+  rule(
+    'IT-08 an item can be read any number of times, and fifty replies are kept apart',
+    async (setup) => {
       const owner = newOwner();
       const all = Array.from({ length: 50 }, (_, number) => ({
         id: `msg_tg_${number}`,
@@ -169,22 +148,19 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
         );
       }
     },
-  },
-  {
-    name: 'IT-09 no items and no ids are allowed, and an item may be empty',
-    run: async (setup) => {
-      const owner = newOwner();
-      assert.deepEqual([...(await setup.store.put(owner, [], hourMs))], []);
-      await setup.store.forget(owner, []);
-      await setup.store.put(owner, [{ id: 'msg_tg_1', json: Buffer.alloc(0) }], hourMs);
+  ),
+  rule('IT-09 no items and no ids are allowed, and an item may be empty', async (setup) => {
+    const owner = newOwner();
+    assert.deepEqual([...(await setup.store.put(owner, [], hourMs))], []);
+    await setup.store.forget(owner, []);
+    await setup.store.put(owner, [{ id: 'msg_tg_1', json: Buffer.alloc(0) }], hourMs);
 
-      assert.deepEqual(await found(setup, owner, []), []);
-      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(Buffer.alloc(0))]);
-    },
-  },
-  {
-    name: 'IT-10 forgetOwner, if the store has it, removes all items of an owner and no others',
-    run: async ({ store, ...setup }) => {
+    assert.deepEqual(await found(setup, owner, []), []);
+    assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(Buffer.alloc(0))]);
+  }),
+  rule(
+    'IT-10 forgetOwner, if the store has it, removes all items of an owner and no others',
+    async ({ store, ...setup }) => {
       if (store.forgetOwner === undefined) return;
       const [owner, other, json] = [newOwner(), newOwner(), randomBytes(16)];
       const ids = Array.from({ length: 250 }, (_, number) => `msg_tg_${number}`);
@@ -201,5 +177,5 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
       await store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
       assert.deepEqual(await found({ store, ...setup }, owner, ['msg_tg_1']), [base64(json)]);
     },
-  },
+  ),
 ];

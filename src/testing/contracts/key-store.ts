@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup extends Cleanable {
@@ -20,27 +20,21 @@ export function keyStoreContract(make: () => MaybePromise<KeyStoreSetup>): reado
 }
 
 const cases: readonly SubjectCase<KeyStoreSetup>[] = [
-  {
-    name: 'a key is found by its secret, with every member',
-    run: async ({ store, put }) => {
-      const secret = mintSecret();
-      await put(secret, alice);
-      await put(mintSecret(), keyNamed('key_bob'));
+  rule('a key is found by its secret, with every member', async ({ store, put }) => {
+    const secret = mintSecret();
+    await put(secret, alice);
+    await put(mintSecret(), keyNamed('key_bob'));
 
-      assert.deepEqual({ ...(await store.find(secret)) }, alice);
-    },
-  },
-  {
-    name: 'an unknown secret finds nothing',
-    run: async ({ store, put }) => {
-      await put(mintSecret(), alice);
+    assert.deepEqual({ ...(await store.find(secret)) }, alice);
+  }),
+  rule('an unknown secret finds nothing', async ({ store, put }) => {
+    await put(mintSecret(), alice);
 
-      assert.equal(await store.find(mintSecret()), undefined);
-    },
-  },
-  {
-    name: 'a disabled or expired key is found unchanged, since the gateway refuses it',
-    run: async ({ store, put }) => {
+    assert.equal(await store.find(mintSecret()), undefined);
+  }),
+  rule(
+    'a disabled or expired key is found unchanged, since the gateway refuses it',
+    async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, { ...alice, disabled: true, expiresAtMs: 1 });
 
@@ -49,10 +43,10 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
       assert.equal(key?.disabled, true);
       assert.equal(key?.expiresAtMs, 1);
     },
-  },
-  {
-    name: 'a secret must match to its last character, including case and white space',
-    run: async ({ store, put }) => {
+  ),
+  rule(
+    'a secret must match to its last character, including case and white space',
+    async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, alice);
       const last = secret.endsWith('A') ? 'B' : 'A';
@@ -68,57 +62,45 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
 
       for (const other of similar) assert.equal(await store.find(other), undefined);
     },
-  },
-  {
-    name: 'two secrets with the same first 200 characters find two keys',
-    run: async ({ store, put }) => {
-      const shared = Array.from({ length: 4 }, mintSecret).join('').slice(0, 200);
-      await put(`${shared}one`, keyNamed('key_one'));
-      await put(`${shared}two`, keyNamed('key_two'));
+  ),
+  rule('two secrets with the same first 200 characters find two keys', async ({ store, put }) => {
+    const shared = Array.from({ length: 4 }, mintSecret).join('').slice(0, 200);
+    await put(`${shared}one`, keyNamed('key_one'));
+    await put(`${shared}two`, keyNamed('key_two'));
 
-      assert.equal((await store.find(`${shared}one`))?.id, 'key_one');
-      assert.equal((await store.find(`${shared}two`))?.id, 'key_two');
-      assert.equal(await store.find(`${shared}six`), undefined);
-    },
-  },
-  {
-    name: 'hostile text finds nothing and does no harm',
-    run: async ({ store, put }) => {
-      const secret = mintSecret();
-      await put(secret, alice);
+    assert.equal((await store.find(`${shared}one`))?.id, 'key_one');
+    assert.equal((await store.find(`${shared}two`))?.id, 'key_two');
+    assert.equal(await store.find(`${shared}six`), undefined);
+  }),
+  rule('hostile text finds nothing and does no harm', async ({ store, put }) => {
+    const secret = mintSecret();
+    await put(secret, alice);
 
-      for (const text of hostile) assert.equal(await store.find(text), undefined);
+    for (const text of hostile) assert.equal(await store.find(text), undefined);
 
-      assert.equal((await store.find(secret))?.id, alice.id);
-    },
-  },
-  {
-    name: 'fifty concurrent lookups each find their own key',
-    run: async ({ store, put }) => {
-      const secrets = Array.from({ length: 50 }, mintSecret);
-      for (const [index, secret] of secrets.entries()) await put(secret, keyNamed(`key_${index}`));
+    assert.equal((await store.find(secret))?.id, alice.id);
+  }),
+  rule('fifty concurrent lookups each find their own key', async ({ store, put }) => {
+    const secrets = Array.from({ length: 50 }, mintSecret);
+    for (const [index, secret] of secrets.entries()) await put(secret, keyNamed(`key_${index}`));
 
-      const found = await Promise.all(secrets.map(async (secret) => store.find(secret)));
+    const found = await Promise.all(secrets.map(async (secret) => store.find(secret)));
 
-      assert.deepEqual(
-        found.map((key) => key?.id),
-        secrets.map((_secret, index) => `key_${index}`),
-      );
-    },
-  },
-  {
-    name: 'a record contains neither its secret nor the random part of it',
-    run: async ({ store, put }) => {
-      const secret = mintSecret();
-      await put(secret, alice);
+    assert.deepEqual(
+      found.map((key) => key?.id),
+      secrets.map((_secret, index) => `key_${index}`),
+    );
+  }),
+  rule('a record contains neither its secret nor the random part of it', async ({ store, put }) => {
+    const secret = mintSecret();
+    await put(secret, alice);
 
-      const text = JSON.stringify(await store.find(secret), (_name, value: unknown) =>
-        typeof value === 'bigint' ? String(value) : value,
-      );
+    const text = JSON.stringify(await store.find(secret), (_name, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
 
-      assert(!text.includes(secret.slice(12)));
-    },
-  },
+    assert(!text.includes(secret.slice(12)));
+  }),
 ];
 
 const alice: ApiKey = {

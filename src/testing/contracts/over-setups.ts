@@ -14,6 +14,13 @@ export interface SubjectCase<Subject> {
   readonly run: (subject: Subject) => Promise<void>;
 }
 
+export function rule<Subject>(
+  name: string,
+  run: (subject: Subject) => Promise<void>,
+): SubjectCase<Subject> {
+  return { name, run };
+}
+
 /** Binds the cases: each calls `make`, runs on the subject in that setup, and cleans up. */
 export function overSetups<Setup extends Cleanable, Subject>(
   cases: readonly SubjectCase<Subject>[],

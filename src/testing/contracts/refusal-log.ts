@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A log to test, and a function that reads what it keeps. */
 export interface RefusalLogSetup extends Cleanable {
@@ -20,9 +20,9 @@ export function refusalLogContract(
 }
 
 const cases: readonly SubjectCase<RefusalLogSetup>[] = [
-  {
-    name: 'RF-01 all members are read back unchanged, also those that are undefined',
-    run: async ({ log, stored }) => {
+  rule(
+    'RF-01 all members are read back unchanged, also those that are undefined',
+    async ({ log, stored }) => {
       const stranger = recordedRefusals({ id: idOf(2), keyId: undefined, group: undefined });
       const counts = [
         recordedRefusals({ reason: 'rate' }),
@@ -42,32 +42,26 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
 
       assert.deepEqual(await inOrder(stored), counts);
     },
-  },
-  {
-    name: 'RF-02 numbers up to 2^53 − 1 are exact',
-    run: async ({ log, stored }) => {
-      const counts = [recordedRefusals({ refusals: Number.MAX_SAFE_INTEGER })];
+  ),
+  rule('RF-02 numbers up to 2^53 − 1 are exact', async ({ log, stored }) => {
+    const counts = [recordedRefusals({ refusals: Number.MAX_SAFE_INTEGER })];
 
-      await log.recordRefusals(counts);
+    await log.recordRefusals(counts);
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  },
-  {
-    name: 'RF-03 counts that are sent again are kept once',
-    run: async ({ log, stored }) => {
-      const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2), refusals: 5 })];
-      await log.recordRefusals(counts);
+    assert.deepEqual(await inOrder(stored), counts);
+  }),
+  rule('RF-03 counts that are sent again are kept once', async ({ log, stored }) => {
+    const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2), refusals: 5 })];
+    await log.recordRefusals(counts);
 
-      await log.recordRefusals(counts);
-      await log.recordRefusals(counts);
+    await log.recordRefusals(counts);
+    await log.recordRefusals(counts);
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  },
-  {
-    name: 'RF-04 new counts that are sent together with known ones are added',
-    run: async ({ log, stored }) => {
+    assert.deepEqual(await inOrder(stored), counts);
+  }),
+  rule(
+    'RF-04 new counts that are sent together with known ones are added',
+    async ({ log, stored }) => {
       const [first, second, third] = numbered(3);
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       await log.recordRefusals([second]);
@@ -76,20 +70,17 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
 
       assert.deepEqual(await inOrder(stored), [first, second, third]);
     },
-  },
-  {
-    name: 'RF-05 counts that differ only in their id are both kept',
-    run: async ({ log, stored }) => {
-      const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2) })];
+  ),
+  rule('RF-05 counts that differ only in their id are both kept', async ({ log, stored }) => {
+    const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2) })];
 
-      await log.recordRefusals(counts);
+    await log.recordRefusals(counts);
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  },
-  {
-    name: 'RF-06 the same counts that are sent at once, in any order, are kept once',
-    run: async ({ log, stored }) => {
+    assert.deepEqual(await inOrder(stored), counts);
+  }),
+  rule(
+    'RF-06 the same counts that are sent at once, in any order, are kept once',
+    async ({ log, stored }) => {
       const counts = numbered(20);
       const orders = Array.from({ length: 10 }, (_, index) => [
         ...counts.slice(index),
@@ -100,18 +91,15 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
 
       assert.deepEqual(await inOrder(stored), counts);
     },
-  },
-  {
-    name: 'RF-07 a batch may have five hundred counts, or none',
-    run: async ({ log, stored }) => {
-      const counts = numbered(500);
+  ),
+  rule('RF-07 a batch may have five hundred counts, or none', async ({ log, stored }) => {
+    const counts = numbered(500);
 
-      await log.recordRefusals(counts);
-      await log.recordRefusals([]);
+    await log.recordRefusals(counts);
+    await log.recordRefusals([]);
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  },
+    assert.deepEqual(await inOrder(stored), counts);
+  }),
 ];
 
 async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RecordedRefusals[]> {

@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import type { ContractCase } from './contract-case.ts';
 import { forgetAll } from './forget-all.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
 export interface ResponseIndexSetup extends Cleanable {
@@ -57,135 +57,108 @@ async function found(
 }
 
 const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
-  {
-    name: 'RI-01 entries are returned as they were, in the order of the ids',
-    run: async (setup) => {
-      const owner = newOwner();
-      const account = 'a "quoted"\naccount: ü|{}';
-      const response = entry(setup, { owner, account, maxTokens: 123_456 });
-      const item = entry(setup, { owner, id: 'rs_-_Z9', kind: 'item', modelId: 'vendor/m:1' });
-      const sealed = entry(setup, { owner, id: 'rs_sealed', kind: 'sealed' });
-      await setup.index.remember([response, item, sealed]);
+  rule('RI-01 entries are returned as they were, in the order of the ids', async (setup) => {
+    const owner = newOwner();
+    const account = 'a "quoted"\naccount: ü|{}';
+    const response = entry(setup, { owner, account, maxTokens: 123_456 });
+    const item = entry(setup, { owner, id: 'rs_-_Z9', kind: 'item', modelId: 'vendor/m:1' });
+    const sealed = entry(setup, { owner, id: 'rs_sealed', kind: 'sealed' });
+    await setup.index.remember([response, item, sealed]);
 
-      const ids = ['rs_-_Z9', 'msg_unknown', 'resp_0a', 'rs_sealed'];
+    const ids = ['rs_-_Z9', 'msg_unknown', 'resp_0a', 'rs_sealed'];
 
-      assert.deepEqual(await found(setup, owner, ids), [item, undefined, response, sealed]);
-    },
-  },
-  {
-    name: 'RI-02 another owner finds nothing, whatever the names',
-    run: async (setup) => {
-      const base = newOwner();
-      const owners = [base, `${base}_resp`, `${base}|`, `${base}:resp`, `${base}\n`, `${base}}`];
-      const [owner = base, ...others] = owners;
-      await setup.index.remember([entry(setup, { owner, id: 'resp_a' })]);
+    assert.deepEqual(await found(setup, owner, ids), [item, undefined, response, sealed]);
+  }),
+  rule('RI-02 another owner finds nothing, whatever the names', async (setup) => {
+    const base = newOwner();
+    const owners = [base, `${base}_resp`, `${base}|`, `${base}:resp`, `${base}\n`, `${base}}`];
+    const [owner = base, ...others] = owners;
+    await setup.index.remember([entry(setup, { owner, id: 'resp_a' })]);
 
-      for (const other of others) {
-        assert.deepEqual(await found(setup, other, ['resp_a', '_resp_a', 'a']), [
-          undefined,
-          undefined,
-          undefined,
-        ]);
-      }
-    },
-  },
-  {
-    name: 'RI-03 entries of two owners with one id are independent',
-    run: async (setup) => {
-      const [first, second] = [entry(setup), entry(setup, { account: 'openai-us' })];
-      await setup.index.remember([first]);
-      await setup.index.remember([second]);
-      await setup.index.forget(second.owner, [second.id]);
+    for (const other of others) {
+      assert.deepEqual(await found(setup, other, ['resp_a', '_resp_a', 'a']), [
+        undefined,
+        undefined,
+        undefined,
+      ]);
+    }
+  }),
+  rule('RI-03 entries of two owners with one id are independent', async (setup) => {
+    const [first, second] = [entry(setup), entry(setup, { account: 'openai-us' })];
+    await setup.index.remember([first]);
+    await setup.index.remember([second]);
+    await setup.index.forget(second.owner, [second.id]);
 
-      assert.deepEqual(await found(setup, first.owner, [first.id]), [first]);
-      assert.deepEqual(await found(setup, second.owner, [first.id]), [undefined]);
-    },
-  },
-  {
-    name: 'RI-04 a later entry wins, also with fewer members',
-    run: async (setup) => {
-      const before = entry(setup, { maxTokens: 5 });
-      const { owner } = before;
-      const after = entry(setup, { owner, account: 'openai-us', kind: 'item' });
-      await setup.index.remember([before]);
-      await setup.index.remember([entry(setup, { owner, maxTokens: 7 }), after]);
+    assert.deepEqual(await found(setup, first.owner, [first.id]), [first]);
+    assert.deepEqual(await found(setup, second.owner, [first.id]), [undefined]);
+  }),
+  rule('RI-04 a later entry wins, also with fewer members', async (setup) => {
+    const before = entry(setup, { maxTokens: 5 });
+    const { owner } = before;
+    const after = entry(setup, { owner, account: 'openai-us', kind: 'item' });
+    await setup.index.remember([before]);
+    await setup.index.remember([entry(setup, { owner, maxTokens: 7 }), after]);
 
-      assert.deepEqual(await found(setup, owner, [after.id]), [after]);
-    },
-  },
-  {
-    name: 'RI-05 an entry is unknown once it has expired',
-    run: async (setup) => {
-      const short = entry(setup, { expiresAtMs: setup.clock.now() + 1_000 });
-      const long = entry(setup, { owner: short.owner, id: 'resp_long' });
-      await setup.index.remember([short, long]);
+    assert.deepEqual(await found(setup, owner, [after.id]), [after]);
+  }),
+  rule('RI-05 an entry is unknown once it has expired', async (setup) => {
+    const short = entry(setup, { expiresAtMs: setup.clock.now() + 1_000 });
+    const long = entry(setup, { owner: short.owner, id: 'resp_long' });
+    await setup.index.remember([short, long]);
 
-      await setup.clock.advance(999);
-      assert.deepEqual(await found(setup, short.owner, [short.id]), [short]);
-      await setup.clock.advance(1);
+    await setup.clock.advance(999);
+    assert.deepEqual(await found(setup, short.owner, [short.id]), [short]);
+    await setup.clock.advance(1);
 
-      assert.deepEqual(await found(setup, short.owner, [short.id, long.id]), [undefined, long]);
-    },
-  },
-  {
-    name: 'RI-06 a forgotten entry is unknown, and unknown ids are ignored',
-    run: async (setup) => {
-      const [gone, kept] = [entry(setup), entry(setup, { id: 'rs_kept', kind: 'item' })];
-      const { owner } = gone;
-      await setup.index.remember([gone, { ...kept, owner }]);
+    assert.deepEqual(await found(setup, short.owner, [short.id, long.id]), [undefined, long]);
+  }),
+  rule('RI-06 a forgotten entry is unknown, and unknown ids are ignored', async (setup) => {
+    const [gone, kept] = [entry(setup), entry(setup, { id: 'rs_kept', kind: 'item' })];
+    const { owner } = gone;
+    await setup.index.remember([gone, { ...kept, owner }]);
 
-      await setup.index.forget(owner, [gone.id, 'resp_unknown']);
-      await setup.index.forget(newOwner(), ['rs_kept']);
+    await setup.index.forget(owner, [gone.id, 'resp_unknown']);
+    await setup.index.forget(newOwner(), ['rs_kept']);
 
-      const entries = await found(setup, owner, [gone.id, 'rs_kept']);
-      assert.deepEqual(entries, [undefined, { ...kept, owner }]);
-    },
-  },
-  {
-    name: 'RI-07 1,024 entries are remembered and found at once, an id twice',
-    run: async (setup) => {
-      const owner = newOwner();
-      const ids = Array.from({ length: 1_024 }, (_, number) => `${'x'.repeat(100)}_${number}`);
-      await setup.index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
+    const entries = await found(setup, owner, [gone.id, 'rs_kept']);
+    assert.deepEqual(entries, [undefined, { ...kept, owner }]);
+  }),
+  rule('RI-07 1,024 entries are remembered and found at once, an id twice', async (setup) => {
+    const owner = newOwner();
+    const ids = Array.from({ length: 1_024 }, (_, number) => `${'x'.repeat(100)}_${number}`);
+    await setup.index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
 
-      const entries = await found(setup, owner, [...ids.slice(1), 'rs_none'].slice(0, 1_023));
-      assert.deepEqual(
-        entries.map((one) => one?.id),
-        ids.slice(1),
-      );
-      const twice = await found(setup, owner, [ids[0] ?? '', ids[0] ?? '']);
-      assert.deepEqual(
-        twice.map((one) => one?.id),
-        [ids[0], ids[0]],
-      );
-    },
-  },
-  {
-    name: 'RI-08 no entries and no ids are allowed',
-    run: async (setup) => {
-      await setup.index.remember([]);
-      await setup.index.forget(newOwner(), []);
+    const entries = await found(setup, owner, [...ids.slice(1), 'rs_none'].slice(0, 1_023));
+    assert.deepEqual(
+      entries.map((one) => one?.id),
+      ids.slice(1),
+    );
+    const twice = await found(setup, owner, [ids[0] ?? '', ids[0] ?? '']);
+    assert.deepEqual(
+      twice.map((one) => one?.id),
+      [ids[0], ids[0]],
+    );
+  }),
+  rule('RI-08 no entries and no ids are allowed', async (setup) => {
+    await setup.index.remember([]);
+    await setup.index.forget(newOwner(), []);
 
-      assert.deepEqual(await found(setup, newOwner(), []), []);
-    },
-  },
-  {
-    name: 'RI-09 fifty replies at once are all remembered',
-    run: async (setup) => {
-      const owner = newOwner();
-      const ids = Array.from({ length: 50 }, (_, number) => `resp_${number}`);
-      await Promise.all(ids.map(async (id) => setup.index.remember([entry(setup, { owner, id })])));
+    assert.deepEqual(await found(setup, newOwner(), []), []);
+  }),
+  rule('RI-09 fifty replies at once are all remembered', async (setup) => {
+    const owner = newOwner();
+    const ids = Array.from({ length: 50 }, (_, number) => `resp_${number}`);
+    await Promise.all(ids.map(async (id) => setup.index.remember([entry(setup, { owner, id })])));
 
-      const entries = await found(setup, owner, ids);
-      assert.deepEqual(
-        entries.map((one) => one?.id),
-        ids,
-      );
-    },
-  },
-  {
-    name: 'RI-10 forgetOwner, if the index has it, removes all entries of an owner and no others',
-    run: async (setup) => {
+    const entries = await found(setup, owner, ids);
+    assert.deepEqual(
+      entries.map((one) => one?.id),
+      ids,
+    );
+  }),
+  rule(
+    'RI-10 forgetOwner, if the index has it, removes all entries of an owner and no others',
+    async (setup) => {
       const { index } = setup;
       if (index.forgetOwner === undefined) return;
       const [owner, other] = [newOwner(), newOwner()];
@@ -202,5 +175,5 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       assert.deepEqual(await found(setup, other, ['rs_1']), [kept]);
       assert.equal(await index.forgetOwner(newOwner()), 0);
     },
-  },
+  ),
 ];

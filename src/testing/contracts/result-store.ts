@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import type { ContractCase } from './contract-case.ts';
 import { forgetAll } from './forget-all.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A store to test. It keeps at least 5 MiB of one owner. */
 export interface ResultStoreSetup extends Cleanable {
@@ -43,47 +43,35 @@ function assertSame(found: StoredResult | undefined, expected: StoredResult): vo
 }
 
 const cases: readonly SubjectCase<ResultStoreSetup>[] = [
-  {
-    name: 'RS-01 a reply is returned byte for byte, with its headers',
-    run: async ({ store }) => {
-      const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
-      for (const body of [new Uint8Array(0), every, Buffer.from('{"a":"ü\\u0000"}')]) {
-        const name = newName();
-        await store.put(name, { headers, body });
-
-        assertSame(await store.get(name), { headers, body });
-      }
-    },
-  },
-  {
-    name: 'RS-02 a reply of 4 MiB is returned',
-    run: async ({ store }) => {
-      const [name, body] = [newName(), randomBytes(4 * 1024 * 1024)];
+  rule('RS-01 a reply is returned byte for byte, with its headers', async ({ store }) => {
+    const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    for (const body of [new Uint8Array(0), every, Buffer.from('{"a":"ü\\u0000"}')]) {
+      const name = newName();
       await store.put(name, { headers, body });
 
       assertSame(await store.get(name), { headers, body });
-    },
-  },
-  {
-    name: 'RS-03 an unknown name returns nothing',
-    run: async ({ store }) => {
-      await store.put(newName(), { headers, body: randomBytes(8) });
+    }
+  }),
+  rule('RS-02 a reply of 4 MiB is returned', async ({ store }) => {
+    const [name, body] = [newName(), randomBytes(4 * 1024 * 1024)];
+    await store.put(name, { headers, body });
 
-      assert.equal((await store.get(newName())) ?? undefined, undefined);
-    },
-  },
-  {
-    name: 'RS-04 fifty concurrent replies are kept apart',
-    run: async ({ store }) => {
-      const all = Array.from({ length: 50 }, () => ({ name: newName(), body: randomBytes(1024) }));
-      await Promise.all(all.map(async ({ name, body }) => store.put(name, { headers, body })));
+    assertSame(await store.get(name), { headers, body });
+  }),
+  rule('RS-03 an unknown name returns nothing', async ({ store }) => {
+    await store.put(newName(), { headers, body: randomBytes(8) });
 
-      for (const { name, body } of all) assertSame(await store.get(name), { headers, body });
-    },
-  },
-  {
-    name: 'RS-05 the store keeps a copy, so that the caller may reuse the buffer',
-    run: async ({ store }) => {
+    assert.equal((await store.get(newName())) ?? undefined, undefined);
+  }),
+  rule('RS-04 fifty concurrent replies are kept apart', async ({ store }) => {
+    const all = Array.from({ length: 50 }, () => ({ name: newName(), body: randomBytes(1024) }));
+    await Promise.all(all.map(async ({ name, body }) => store.put(name, { headers, body })));
+
+    for (const { name, body } of all) assertSame(await store.get(name), { headers, body });
+  }),
+  rule(
+    'RS-05 the store keeps a copy, so that the caller may reuse the buffer',
+    async ({ store }) => {
       const [name, large] = [newName(), randomBytes(4096)];
       const body = large.subarray(16, 32);
       const before = Uint8Array.from(body);
@@ -93,21 +81,18 @@ const cases: readonly SubjectCase<ResultStoreSetup>[] = [
 
       assertSame(await store.get(name), { headers, body: before });
     },
-  },
-  {
-    name: 'RS-06 a reply can be read any number of times',
-    run: async ({ store }) => {
-      const [name, body] = [newName(), randomBytes(64)];
-      await store.put(name, { headers, body });
+  ),
+  rule('RS-06 a reply can be read any number of times', async ({ store }) => {
+    const [name, body] = [newName(), randomBytes(64)];
+    await store.put(name, { headers, body });
 
-      for (let times = 0; times < 3; times += 1) {
-        assertSame(await store.get(name), { headers, body });
-      }
-    },
-  },
-  {
-    name: 'RS-07 forgetOwner, if the store has it, removes all replies of an owner and no others',
-    run: async ({ store }) => {
+    for (let times = 0; times < 3; times += 1) {
+      assertSame(await store.get(name), { headers, body });
+    }
+  }),
+  rule(
+    'RS-07 forgetOwner, if the store has it, removes all replies of an owner and no others',
+    async ({ store }) => {
       if (store.forgetOwner === undefined) return;
       const [owner, other, body] = [randomUUID(), randomUUID(), randomBytes(16)];
       const names = Array.from({ length: 250 }, newName);
@@ -124,19 +109,22 @@ const cases: readonly SubjectCase<ResultStoreSetup>[] = [
       for (const name of [kept, nobody]) assertSame(await store.get(name), { headers, body });
       assert.equal(await store.forgetOwner(owner), 0);
     },
-  },
-  ...[1, 2, 3, 4].map((seed) => ({
-    name: `RS-08 nobody pushes out what an owner keeps within its quarter (${seed})`,
-    run: async ({ store, maxBytes }: ResultStoreSetup) => {
-      if (maxBytes === undefined) return;
-      const puts = randomPuts(seed, maxBytes);
-      for (const { name, owner, body } of puts) await store.put(name, { headers, body }, { owner });
+  ),
+  ...[1, 2, 3, 4].map((seed) =>
+    rule(
+      `RS-08 nobody pushes out what an owner keeps within its quarter (${seed})`,
+      async ({ store, maxBytes }: ResultStoreSetup) => {
+        if (maxBytes === undefined) return;
+        const puts = randomPuts(seed, maxBytes);
+        for (const { name, owner, body } of puts)
+          await store.put(name, { headers, body }, { owner });
 
-      for (const { name, body } of withinQuarters(puts, maxBytes)) {
-        assertSame(await store.get(name), { headers, body });
-      }
-    },
-  })),
+        for (const { name, body } of withinQuarters(puts, maxBytes)) {
+          assertSame(await store.get(name), { headers, body });
+        }
+      },
+    ),
+  ),
 ];
 
 interface Put {

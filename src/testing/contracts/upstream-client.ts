@@ -15,7 +15,7 @@ import type {
   UpstreamResponse,
 } from '../../ports/upstream-client.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A client to test. It is closed after each case. */
 export interface UpstreamClientSetup extends Cleanable {
@@ -140,33 +140,30 @@ function replyWith(body: Buffer | string, headers: Record<string, string> = {}):
 }
 
 const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
-  {
-    name: 'UC-01 sends the method, path, headers and body pieces in order',
-    run: async ({ client }) => {
-      const seen: { line: string; key: unknown; body: Buffer }[] = [];
-      const handler: Handler = async (request, response) => {
-        const line = `${request.method} ${request.url}`;
-        const body = await buffer(request);
-        seen.push({ line, key: request.headers['x-api-key'], body });
-        response.end('{}');
-      };
-      await withUpstream(handler, async ({ origin }) => {
-        const body = [everyByte, Buffer.alloc(100_000, 'a'), Buffer.from('end')];
-        const headers = { 'content-type': 'application/json', 'x-api-key': 'secret' };
-        const { body: reply } = await client.send(
-          post(origin, { path: '/v1/a%2Fb?x=%20', headers, body }),
-        );
-        await readAll(reply);
+  rule('UC-01 sends the method, path, headers and body pieces in order', async ({ client }) => {
+    const seen: { line: string; key: unknown; body: Buffer }[] = [];
+    const handler: Handler = async (request, response) => {
+      const line = `${request.method} ${request.url}`;
+      const body = await buffer(request);
+      seen.push({ line, key: request.headers['x-api-key'], body });
+      response.end('{}');
+    };
+    await withUpstream(handler, async ({ origin }) => {
+      const body = [everyByte, Buffer.alloc(100_000, 'a'), Buffer.from('end')];
+      const headers = { 'content-type': 'application/json', 'x-api-key': 'secret' };
+      const { body: reply } = await client.send(
+        post(origin, { path: '/v1/a%2Fb?x=%20', headers, body }),
+      );
+      await readAll(reply);
 
-        assert.equal(seen[0]?.line, 'POST /v1/a%2Fb?x=%20');
-        assert.equal(seen[0]?.key, 'secret');
-        assert(seen[0]?.body.equals(Buffer.concat(body)), 'the bytes differ');
-      });
-    },
-  },
-  {
-    name: 'UC-02 resolves with status and headers while the body is still arriving',
-    run: async ({ client }) => {
+      assert.equal(seen[0]?.line, 'POST /v1/a%2Fb?x=%20');
+      assert.equal(seen[0]?.key, 'secret');
+      assert(seen[0]?.body.equals(Buffer.concat(body)), 'the bytes differ');
+    });
+  }),
+  rule(
+    'UC-02 resolves with status and headers while the body is still arriving',
+    async ({ client }) => {
       let finish = (): void => {};
       const handler: Handler = (request, response) => {
         request.resume();
@@ -184,10 +181,10 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         assert.equal((await readAll(body)).toString(), 'data: 1\n\ndata: 2\n\n');
       });
     },
-  },
-  {
-    name: 'UC-03 returns a whole body once it has arrived, if it is within the limit',
-    run: async ({ client }) => {
+  ),
+  rule(
+    'UC-03 returns a whole body once it has arrived, if it is within the limit',
+    async ({ client }) => {
       await withUpstream(replyWith(everyByte), async ({ origin }) => {
         const { body } = await client.send(post(origin));
 
@@ -197,10 +194,10 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         assert(everyByte.equals(whole), 'the bytes differ');
       });
     },
-  },
-  {
-    name: 'UC-04 delivers a body from its beginning if it was too large to be taken whole',
-    run: async ({ client }) => {
+  ),
+  rule(
+    'UC-04 delivers a body from its beginning if it was too large to be taken whole',
+    async ({ client }) => {
       await withUpstream(replyWith(everyByte), async ({ origin }) => {
         const { body } = await client.send(post(origin));
         assert.equal(await takenWhole(body, 255), undefined);
@@ -208,10 +205,10 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         assert((await readAll(body)).equals(everyByte), 'the bytes differ');
       });
     },
-  },
-  {
-    name: 'UC-05 delivers nothing while it is paused, and everything afterwards',
-    run: async ({ client }) => {
+  ),
+  rule(
+    'UC-05 delivers nothing while it is paused, and everything afterwards',
+    async ({ client }) => {
       const large = Buffer.alloc(4 * 1024 * 1024, 'x');
       await withUpstream(replyWith(large), async ({ origin }) => {
         const { body } = await client.send(post(origin));
@@ -239,10 +236,10 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         assert.equal(bytes, large.length);
       });
     },
-  },
-  {
-    name: 'UC-06 delivers nothing after an abort and closes the connection to the upstream',
-    run: async ({ client }) => {
+  ),
+  rule(
+    'UC-06 delivers nothing after an abort and closes the connection to the upstream',
+    async ({ client }) => {
       let closed: Promise<unknown> | undefined;
       const handler: Handler = (request, response) => {
         request.resume();
@@ -270,10 +267,10 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         assert(!received.includes('end'), 'an aborted body ended as if it were complete');
       });
     },
-  },
-  {
-    name: 'UC-07 calls onAbort once before it sends, and rejects upon an abort',
-    run: async ({ client }) => {
+  ),
+  rule(
+    'UC-07 calls onAbort once before it sends, and rejects upon an abort',
+    async ({ client }) => {
       let received: () => void = () => {};
       const arrived = new Promise<void>((resolve) => {
         received = resolve;
@@ -296,18 +293,15 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         },
       );
     },
-  },
-  {
-    name: 'UC-08 fails at the stage connect if the connection is refused',
-    run: async ({ client }) => {
-      const failure = await failureOf(client.send(post(await refusedOrigin())), 'connect');
+  ),
+  rule('UC-08 fails at the stage connect if the connection is refused', async ({ client }) => {
+    const failure = await failureOf(client.send(post(await refusedOrigin())), 'connect');
 
-      assert.equal(failure.timedOut, false);
-    },
-  },
-  {
-    name: 'UC-09 fails at the stage sent if the connection breaks before the status line',
-    run: async ({ client }) => {
+    assert.equal(failure.timedOut, false);
+  }),
+  rule(
+    'UC-09 fails at the stage sent if the connection breaks before the status line',
+    async ({ client }) => {
       await withUpstream(
         (request) => request.socket.destroy(),
         async ({ origin }) => {
@@ -315,38 +309,32 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         },
       );
     },
-  },
-  {
-    name: 'UC-10 fails the body at the stage body if it breaks off',
-    run: async ({ client }) => {
-      const handler: Handler = (request, response) => {
-        request.resume();
-        response.writeHead(200, { 'content-length': '100' });
-        response.write('half', () => response.destroy());
-      };
-      await withUpstream(handler, async ({ origin }) => {
-        const { body } = await client.send(post(origin));
+  ),
+  rule('UC-10 fails the body at the stage body if it breaks off', async ({ client }) => {
+    const handler: Handler = (request, response) => {
+      request.resume();
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => response.destroy());
+    };
+    await withUpstream(handler, async ({ origin }) => {
+      const { body } = await client.send(post(origin));
 
-        await failureOf(readAll(body), 'body');
-      });
-    },
-  },
-  {
-    name: 'UC-11 opens a new connection for each call with freshConnection',
-    run: async ({ client }) => {
-      await withUpstream(replyWith('{}'), async ({ origin, connections }) => {
-        for (let call = 0; call < 3; call += 1) {
-          const { body } = await client.send(post(origin, { freshConnection: true }));
-          await readAll(body);
-        }
+      await failureOf(readAll(body), 'body');
+    });
+  }),
+  rule('UC-11 opens a new connection for each call with freshConnection', async ({ client }) => {
+    await withUpstream(replyWith('{}'), async ({ origin, connections }) => {
+      for (let call = 0; call < 3; call += 1) {
+        const { body } = await client.send(post(origin, { freshConnection: true }));
+        await readAll(body);
+      }
 
-        assert.equal(connections(), 3);
-      });
-    },
-  },
-  {
-    name: 'UC-12 ignores informational responses and does not follow redirects',
-    run: async ({ client }) => {
+      assert.equal(connections(), 3);
+    });
+  }),
+  rule(
+    'UC-12 ignores informational responses and does not follow redirects',
+    async ({ client }) => {
       const handler: Handler = (request, response) => {
         request.resume();
         response.writeProcessing();
@@ -359,26 +347,23 @@ const cases: readonly SubjectCase<UpstreamClientSetup>[] = [
         assert.equal(status, 302);
       });
     },
-  },
-  {
-    name: 'UC-13 handles a hundred concurrent calls separately',
-    run: async ({ client }) => {
-      const handler: Handler = async (request, response) => {
-        response.end(await buffer(request));
+  ),
+  rule('UC-13 handles a hundred concurrent calls separately', async ({ client }) => {
+    const handler: Handler = async (request, response) => {
+      response.end(await buffer(request));
+    };
+    await withUpstream(handler, async ({ origin }) => {
+      const call = async (index: number): Promise<string> => {
+        const body = [Buffer.from(`call ${index}`)];
+        const reply: UpstreamResponse = await client.send(post(origin, { body }));
+        return (await readAll(reply.body)).toString();
       };
-      await withUpstream(handler, async ({ origin }) => {
-        const call = async (index: number): Promise<string> => {
-          const body = [Buffer.from(`call ${index}`)];
-          const reply: UpstreamResponse = await client.send(post(origin, { body }));
-          return (await readAll(reply.body)).toString();
-        };
-        const indices = Array.from({ length: 100 }, (_, index) => index);
+      const indices = Array.from({ length: 100 }, (_, index) => index);
 
-        assert.deepEqual(
-          await Promise.all(indices.map(call)),
-          indices.map((index) => `call ${index}`),
-        );
-      });
-    },
-  },
+      assert.deepEqual(
+        await Promise.all(indices.map(call)),
+        indices.map((index) => `call ${index}`),
+      );
+    });
+  }),
 ];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, type SubjectCase } from './over-setups.ts';
+import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** The members of a record that the cases read back. */
 export type StoredUsage = Pick<
@@ -28,9 +28,9 @@ export function usageSinkContract(
 }
 
 const cases: readonly SubjectCase<UsageSinkSetup>[] = [
-  {
-    name: 'all records are written in order by the time the sink is closed',
-    run: async ({ sink, stored }) => {
+  rule(
+    'all records are written in order by the time the sink is closed',
+    async ({ sink, stored }) => {
       const requestIds = Array.from({ length: 200 }, (_, index) => `req_${index}`);
       for (const requestId of requestIds) await sink.record(usageRecord({ requestId }));
 
@@ -39,37 +39,29 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
       const written = (await stored()).map((record) => record.requestId);
       assert.deepEqual(written, requestIds);
     },
-  },
-  {
-    name: 'fifty concurrent records are each written once',
-    run: async ({ sink, stored }) => {
-      const requestIds = Array.from({ length: 50 }, (_, index) => `req_${index}`);
-      await Promise.all(
-        requestIds.map(async (requestId) => sink.record(usageRecord({ requestId }))),
-      );
+  ),
+  rule('fifty concurrent records are each written once', async ({ sink, stored }) => {
+    const requestIds = Array.from({ length: 50 }, (_, index) => `req_${index}`);
+    await Promise.all(requestIds.map(async (requestId) => sink.record(usageRecord({ requestId }))));
 
-      await sink.close();
+    await sink.close();
 
-      const written = (await stored()).map((record) => record.requestId);
-      assert.deepEqual(written.toSorted(), requestIds.toSorted());
-    },
-  },
-  {
-    name: 'amounts are exact',
-    run: async ({ sink, stored }) => {
-      const amounts = { heldNanos: 9_007_199_254_740_991n, chargeNanos: 9_007_199_254_740_989n };
-      await sink.record(usageRecord(amounts));
+    const written = (await stored()).map((record) => record.requestId);
+    assert.deepEqual(written.toSorted(), requestIds.toSorted());
+  }),
+  rule('amounts are exact', async ({ sink, stored }) => {
+    const amounts = { heldNanos: 9_007_199_254_740_991n, chargeNanos: 9_007_199_254_740_989n };
+    await sink.record(usageRecord(amounts));
 
-      await sink.close();
+    await sink.close();
 
-      const [record] = await stored();
-      assert.equal(record?.heldNanos, amounts.heldNanos);
-      assert.equal(record?.chargeNanos, amounts.chargeNanos);
-    },
-  },
-  {
-    name: 'labels with any characters are read back unchanged and forge no record',
-    run: async ({ sink, stored }) => {
+    const [record] = await stored();
+    assert.equal(record?.heldNanos, amounts.heldNanos);
+    assert.equal(record?.chargeNanos, amounts.chargeNanos);
+  }),
+  rule(
+    'labels with any characters are read back unchanged and forge no record',
+    async ({ sink, stored }) => {
       const metadata = { 'a\nb': '"}\r\n{"requestId":"forged"}\u0000\u2028\u001b[31m', team: 'ü' };
       await sink.record(usageRecord({ requestId: 'req_first', metadata }));
       await sink.record(usageRecord({ requestId: 'req_last' }));
@@ -83,16 +75,13 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
         ['req_last'],
       );
     },
-  },
-  {
-    name: 'a sink can be closed twice, and without records',
-    run: async ({ sink, stored }) => {
-      await sink.close();
-      await sink.close();
+  ),
+  rule('a sink can be closed twice, and without records', async ({ sink, stored }) => {
+    await sink.close();
+    await sink.close();
 
-      assert.deepEqual(await stored(), []);
-    },
-  },
+    assert.deepEqual(await stored(), []);
+  }),
 ];
 
 /** A record of a simple chat call, with the given changes. */

@@ -4,7 +4,7 @@ import { anthropicError, refuseBody } from './anthropic-errors.ts';
 import { messageScript } from './anthropic-messages.ts';
 import { anthropicHeaders } from './anthropic-recordings.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
-import { json, type Script } from './scripts.ts';
+import { json, type Script, withHeaders } from './scripts.ts';
 
 const messagesPath = '/v1/messages';
 
@@ -17,10 +17,7 @@ export const anthropic: Provider = {
     const message = key === undefined ? 'x-api-key header is required' : 'invalid x-api-key';
     return anthropicError(401, 'authentication_error', message);
   },
-  reply: (request, context) => {
-    const script = route(request, context);
-    return { ...script, headers: { ...anthropicHeaders, ...script.headers } };
-  },
+  reply: (request, context) => withHeaders(route(request, context), anthropicHeaders),
 };
 
 function route(request: ProviderRequest, context: ReplyContext): Script {

@@ -6,7 +6,7 @@ import { contentScript, refuseContents } from './gemini-content.ts';
 import { geminiError } from './gemini-errors.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import { geminiHeaders, geminiModels } from './recordings.ts';
-import { json, type Script } from './scripts.ts';
+import { json, type Script, withHeaders } from './scripts.ts';
 
 const root = '/v1beta';
 const modelsPath = `${root}/models`;
@@ -34,10 +34,7 @@ export const gemini: Provider = {
       },
     ]);
   },
-  reply: (request, context) => {
-    const script = route(request, context);
-    return { ...script, headers: { ...geminiHeaders, ...script.headers } };
-  },
+  reply: (request, context) => withHeaders(route(request, context), geminiHeaders),
 };
 
 function route(request: ProviderRequest, context: ReplyContext): Script {

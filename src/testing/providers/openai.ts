@@ -8,7 +8,7 @@ import { imageFileScript, imagePath, imagesScript } from './openai-images.ts';
 import { counted, type Provider, type ProviderRequest, type ReplyContext } from './provider.ts';
 import { openaiHeaders, openaiModels } from './recordings.ts';
 import { compactScript, inputTokensScript, responsesScript } from './responses.ts';
-import { json, type Script } from './scripts.ts';
+import { json, type Script, withHeaders } from './scripts.ts';
 import { storedScript } from './stored-responses.ts';
 
 const modelsPath = '/v1/models';
@@ -30,8 +30,7 @@ export const openai: Provider = {
   },
   reply: (request, context) => {
     const script = route(request, context);
-    const defaults = { ...openaiHeaders, 'x-request-id': counted('req_', context) };
-    return { ...script, headers: { ...defaults, ...script.headers } };
+    return withHeaders(script, { ...openaiHeaders, 'x-request-id': counted('req_', context) });
   },
 };
 

@@ -59,11 +59,7 @@ export const openaiHeaders: Readonly<Record<string, string>> = {
 };
 
 /** Output tokens of one 1024 × 1024 image, by quality. */
-export const imageTokens: Readonly<Record<string, number>> = {
-  low: 272,
-  medium: 1056,
-  high: 4160,
-};
+export const imageTokens: Readonly<Record<string, number>> = { low: 272, medium: 1056, high: 4160 };
 
 export const geminiPieces: readonly string[] = ['Hello!', ' How can I help', ' you today?'];
 

@@ -74,7 +74,7 @@ function contentFor(
   const model = String(member(body, 'model'));
   const agent = agentOf(model);
   const reasoning = isReasoning(model) ? [reasoningItem(body, context)] : [];
-  const isDone = endsWithOutput(conversation) && roundsMade(conversation) >= agent.rounds;
+  const isDone = isOutput(conversation.at(-1)) && roundsMade(conversation) >= agent.rounds;
   const calls = isDone ? [] : callItems(chosenTools(body, agent), context);
   if (calls.length > 0) return { items: [...reasoning, ...calls], tokens: chatTokens.toolCall };
 
@@ -225,10 +225,6 @@ function roundsMade(conversation: readonly JsonObject[]): number {
   const lastUserMessage = conversation.findLastIndex((item) => member(item, 'role') === 'user');
   const current = conversation.slice(lastUserMessage + 1);
   return current.filter((item, index) => isCall(item) && !isCall(current[index - 1])).length;
-}
-
-function endsWithOutput(conversation: readonly JsonObject[]): boolean {
-  return isOutput(conversation.at(-1));
 }
 
 export function isCall(item: JsonObject | undefined): boolean {

@@ -73,6 +73,11 @@ export function sse(
   };
 }
 
+/** The script with these headers too, unless it has its own of that name. */
+export function withHeaders(made: Script, headers: ScriptHeaders): Script {
+  return { ...made, headers: { ...headers, ...made.headers } };
+}
+
 /** Bytes for the raw socket in place of an HTTP response; they need not be valid HTTP. */
 export function raw(...chunks: readonly Piece[]): Script {
   return { bare: true, chunks };

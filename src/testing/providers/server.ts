@@ -10,7 +10,7 @@ import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import type { Script } from './scripts.ts';
-import { storedResponses } from './stored-responses.ts';
+import { StoredResponses } from './stored-responses.ts';
 
 /** Options of the fake upstream, all optional. */
 export interface FakeUpstreamOptions {
@@ -67,11 +67,11 @@ const providers: readonly Provider[] = [gemini, anthropic, openai];
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
   const { paceMs = 0, createdAtSeconds = 1_763_683_200, slowMs = 3000 } = options;
-  const log = callLog();
+  const log = new CallLog();
   const scripts: Script[] = [];
   const exchanges = new Set<Exchange>();
   let serial = 0;
-  const stored = storedResponses();
+  const stored = new StoredResponses();
   const context: ReplyContext = { serial: () => ++serial, createdAtSeconds, slowMs, stored };
 
   const server = createServer((request, response) => {
@@ -98,7 +98,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     geminiBaseUrl: `${origin}/v1beta`,
     anthropicBaseUrl: `${origin}/v1`,
     calls: log.calls,
-    nextCall: log.next,
+    nextCall: () => log.next(),
     enqueue: (...added) => {
       scripts.push(...added);
     },
@@ -122,55 +122,46 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
   };
 }
 
-/** Calls in the order in which their bodies were received. */
-interface CallLog {
-  readonly calls: readonly RecordedCall[];
-  add(call: RecordedCall): void;
-  /** Returns each call once, oldest first; waits if there is no further call. */
-  next(): Promise<RecordedCall>;
-  /** Removes the calls; pending waits continue. */
-  clear(): void;
-  /** Rejects pending and later waits, since no call will arrive. */
-  close(): void;
-}
-
-interface Waiter {
-  readonly resolve: (call: RecordedCall) => void;
-  readonly reject: (error: Error) => void;
-}
-
 const noMoreCalls = 'The fake upstream was closed before another call arrived.';
 
-function callLog(): CallLog {
-  const calls: RecordedCall[] = [];
-  const unread: RecordedCall[] = [];
-  const waiters: Waiter[] = [];
-  let closed = false;
-  return {
-    calls,
-    add: (call) => {
-      calls.push(call);
-      const waiter = waiters.shift();
-      if (waiter === undefined) unread.push(call);
-      else waiter.resolve(call);
-    },
-    next: () => {
-      const call = unread.shift();
-      if (call !== undefined) return Promise.resolve(call);
-      if (closed) return Promise.reject(new Error(noMoreCalls));
-      return new Promise((resolve, reject) => {
-        waiters.push({ resolve, reject });
-      });
-    },
-    clear: () => {
-      calls.length = 0;
-      unread.length = 0;
-    },
-    close: () => {
-      closed = true;
-      for (const { reject } of waiters.splice(0)) reject(new Error(noMoreCalls));
-    },
-  };
+/** Calls in the order in which their bodies were received. */
+class CallLog {
+  readonly calls: RecordedCall[] = [];
+  readonly #unread: RecordedCall[] = [];
+  readonly #waiters: {
+    readonly resolve: (call: RecordedCall) => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
+  #isClosed = false;
+
+  add(call: RecordedCall): void {
+    this.calls.push(call);
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) this.#unread.push(call);
+    else waiter.resolve(call);
+  }
+
+  /** Returns each call once, oldest first; waits if there is no further call. */
+  next(): Promise<RecordedCall> {
+    const call = this.#unread.shift();
+    if (call !== undefined) return Promise.resolve(call);
+    if (this.#isClosed) return Promise.reject(new Error(noMoreCalls));
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+    });
+  }
+
+  /** Removes the calls; pending waits continue. */
+  clear(): void {
+    this.calls.length = 0;
+    this.#unread.length = 0;
+  }
+
+  /** Rejects pending and later waits, since no call will arrive. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiters.splice(0)) reject(new Error(noMoreCalls));
+  }
 }
 
 /** The open sockets, numbered from 1 in the order in which they were accepted. */

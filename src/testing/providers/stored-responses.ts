@@ -9,34 +9,33 @@ export interface StoredResponse {
   readonly input: readonly JsonObject[];
 }
 
-export interface StoredResponses {
-  add(id: string, stored: StoredResponse): void;
-  find(id: string): StoredResponse | undefined;
-  /** The input or output item with this id, or undefined. */
-  item(id: string): JsonObject | undefined;
-  remove(id: string): void;
-  clear(): void;
-}
+export class StoredResponses {
+  readonly #responses = new Map<string, StoredResponse>();
+  readonly #outputItems = new Map<string, JsonObject>();
 
-export function storedResponses(): StoredResponses {
-  const responses = new Map<string, StoredResponse>();
-  const outputItems = new Map<string, JsonObject>();
-  return {
-    add: (id, stored) => {
-      responses.set(id, stored);
-      for (const item of outputOf(stored)) outputItems.set(String(item.id), item);
-    },
-    find: (id) => responses.get(id),
-    item: (id) => outputItems.get(id),
-    remove: (id) => {
-      for (const item of outputOf(responses.get(id))) outputItems.delete(String(item.id));
-      responses.delete(id);
-    },
-    clear: () => {
-      responses.clear();
-      outputItems.clear();
-    },
-  };
+  add(id: string, stored: StoredResponse): void {
+    this.#responses.set(id, stored);
+    for (const item of outputOf(stored)) this.#outputItems.set(String(item.id), item);
+  }
+
+  find(id: string): StoredResponse | undefined {
+    return this.#responses.get(id);
+  }
+
+  /** The output item with this id, or undefined. */
+  item(id: string): JsonObject | undefined {
+    return this.#outputItems.get(id);
+  }
+
+  remove(id: string): void {
+    for (const item of outputOf(this.find(id))) this.#outputItems.delete(String(item.id));
+    this.#responses.delete(id);
+  }
+
+  clear(): void {
+    this.#responses.clear();
+    this.#outputItems.clear();
+  }
 }
 
 export function outputOf(stored: StoredResponse | undefined): readonly JsonObject[] {

@@ -63,24 +63,20 @@ function partsOf(
     note,
     calls.map((call) => callPart(call, page, resolved)),
     refusals.map((refusal) =>
-      el(
-        'article',
-        { class: 'request' },
+      el('article', { class: 'request' }, [
         el('div', {}, outcomeBadge(refusal), whyOf(refusal)),
         refusalFacts(refusal, page),
-      ),
+      ]),
     ),
   ];
 }
 
 function callPart(call: CallDetail, page: PageContext, resolved: () => void): HTMLElement {
-  return el(
-    'article',
-    { class: 'request' },
+  return el('article', { class: 'request' }, [
     el('div', {}, outcomeBadge(call), call.isInDoubt ? undefined : whyOf(call)),
     call.isInDoubt ? resolveForm(call, page, resolved) : undefined,
     callMoney(call),
     timeline(call),
     callFacts(call, page),
-  );
+  ]);
 }

@@ -17,31 +17,25 @@ import type { CallDetail, Refusal } from '../wire.ts';
 export function callMoney(call: CallDetail): HTMLElement {
   const { heldNanos, chargeNanos, costNanos, booked, basis, isInDoubt } = call;
   const margin = costNanos === null ? null : BigInt(chargeNanos) - BigInt(costNanos);
-  return el(
-    'section',
-    { class: 'money' },
+  return el('section', { class: 'money' }, [
     el('h3', {}, 'Held and charged'),
-    el(
-      'div',
-      { class: 'held-charged' },
+    el('div', { class: 'held-charged' }, [
       amountOf('held', heldNanos),
       el('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'),
       amountOf(isInDoubt ? 'charged so far' : 'charged', chargeNanos),
       costNanos === null ? undefined : amountOf('your cost', costNanos),
       margin === null ? undefined : amountOf('margin', margin),
-    ),
+    ]),
     shareBar(shareOf(chargeNanos, heldNanos), '--complete'),
     el('p', { class: 'hint' }, `${bookedText(booked, isInDoubt)}, by ${basisText(basis)}.`),
-  );
+  ]);
 }
 
 function amountOf(name: string, nanos: string | bigint): HTMLElement {
-  return el(
-    'span',
-    { class: 'amount' },
+  return el('span', { class: 'amount' }, [
     el('b', { title: exactMoney(nanos) }, moneyText(nanos)),
     el('span', { class: 'hint' }, name),
-  );
+  ]);
 }
 
 function bookedText(booked: boolean, isInDoubt: boolean): string {
@@ -93,7 +87,7 @@ export function callFacts(call: CallDetail, page: PageContext): Child {
   ];
 }
 
-function metadataOf(metadata: Readonly<Record<string, string>>): Child {
+export function metadataOf(metadata: Readonly<Record<string, string>>): Child {
   const entries = Object.entries(metadata);
   return entries.length === 0 ? undefined : factList('Metadata', entries);
 }

@@ -35,12 +35,10 @@ export function outcomeBadge(row: Call | Refusal): Child {
   const { tone, icon: name, word } = badgeOf(row);
   const { reason, status } = row;
   const more = [reason === null ? '' : wordsOf(reason), status === 200 ? '' : String(status)];
-  return el(
-    'span',
-    { class: 'outcome' },
+  return el('span', { class: 'outcome' }, [
     el('span', { class: `badge badge-${tone}` }, icon(name), word),
     el('span', { class: 'reason' }, more.filter((text) => text !== '').join(', ')),
-  );
+  ]);
 }
 
 function badgeOf(row: Call | Refusal): Look & { readonly word: string } {

@@ -8,19 +8,15 @@ import { icon } from '../icons.ts';
 import type { CallDetail } from '../wire.ts';
 
 export function resolveForm(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
-  return el(
-    'section',
-    { class: 'doubt', 'aria-label': 'In doubt' },
+  return el('section', { class: 'doubt', 'aria-label': 'In doubt' }, [
     el('h3', {}, icon('question'), 'Did this call run?'),
-    el(
-      'p',
-      {},
+    el('p', {}, [
       'The gateway could not see how it ended. Look for it in the account of ',
       el('span', { class: 'id' }, call.channelId ?? 'the channel'),
       ` at the provider. Until then ${moneyText(call.heldNanos)} stays held.`,
-    ),
+    ]),
     canManage(page) ? choices(call, page, done) : undefined,
-  );
+  ]);
 }
 
 function choices(call: CallDetail, page: PageContext, done: () => void): HTMLElement {
@@ -43,14 +39,12 @@ function choices(call: CallDetail, page: PageContext, done: () => void): HTMLEle
       refill(problem, problemText(error));
     }
   };
-  return el(
-    'div',
-    { class: 'choices' },
+  return el('div', { class: 'choices' }, [
     charge.node,
     button('It ran: charge it', () => void resolve(true), { 'data-focus': 'ran' }),
     button('It did not run: release', () => void resolve(false), { 'data-focus': 'not-ran' }),
     problem,
-  );
+  ]);
 }
 
 function outcomeText(status: string, ran: boolean): string {

@@ -15,12 +15,10 @@ export function timeline({ attempts, durationMs }: CallDetail): HTMLElement {
     startMs += attempt.durationMs;
     return row;
   });
-  return el(
-    'section',
-    { class: 'timeline' },
+  return el('section', { class: 'timeline' }, [
     el('h3', {}, attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`),
     rows.length === 0 ? el('p', { class: 'hint' }, 'No channel was tried.') : el('ol', {}, rows),
-  );
+  ]);
 }
 
 function rowOf(attempt: Attempt, index: number, start: number, share: number): HTMLElement {
@@ -29,24 +27,20 @@ function rowOf(attempt: Attempt, index: number, start: number, share: number): H
   const bar = el('span', { class: isServed ? 'span served' : 'span failed' });
   bar.style.marginLeft = `${(start * 100).toFixed(2)}%`;
   bar.style.width = `${Math.max(0.6, share * 100).toFixed(2)}%`;
-  return el(
-    'li',
-    {},
-    el(
-      'p',
-      { class: 'attempt-head' },
+  return el('li', {}, [
+    el('p', { class: 'attempt-head' }, [
       icon(isServed ? 'ok' : 'bad'),
       el('span', { class: 'hint' }, `${index + 1}.`),
       el('span', { class: 'id' }, channelId),
       el('span', { class: 'attempt-status' }, status === null ? 'no reply' : String(status)),
       el('span', { class: 'attempt-time' }, durationText(durationMs)),
-    ),
+    ]),
     el('span', { class: 'track', 'aria-hidden': 'true' }, bar),
     isServed ? undefined : whyOf(attempt),
     mayHaveRun && !isServed
       ? el('p', { class: 'hint' }, 'It may have run, and the account may be billed for it.')
       : undefined,
-  );
+  ]);
 }
 
 export function whyOf({ reason, meaning, remedy }: Why): Child {

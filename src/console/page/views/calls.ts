@@ -117,11 +117,6 @@ function curlLine(): string {
   );
 }
 
-interface Filters {
-  readonly node: HTMLElement;
-  show(route: Route): void;
-}
-
 const texts = [
   { name: 'key', label: 'Key' },
   { name: 'model', label: 'Model' },
@@ -129,7 +124,7 @@ const texts = [
   { name: 'code', label: 'Refusal code' },
 ] as const;
 
-function callFilters(page: PageContext): Filters {
+function callFilters(page: PageContext): Pick<View, 'node' | 'show'> {
   const fields = texts.map(({ name, label }) => ({ name, field: textField(name, label) }));
   const outcome = outcomeField();
   const clear = el('span', { class: 'clear' });
@@ -142,14 +137,12 @@ function callFilters(page: PageContext): Filters {
   }
   const labelled = fields.map(({ field }, index) => labelFor(texts[index]?.label ?? '', field));
   return {
-    node: el(
-      'div',
-      { class: 'filters' },
+    node: el('div', { class: 'filters' }, [
       searchForm(page),
       labelFor('Outcome', outcome),
       labelled,
       clear,
-    ),
+    ]),
     show: ({ params }) => {
       for (const { name, field } of fields) field.value = params[name] ?? '';
       outcome.value = params.outcome ?? '';
@@ -181,19 +174,15 @@ function textField(name: string, label: string): HTMLInputElement {
 }
 
 function outcomeField(): HTMLSelectElement {
-  return el(
-    'select',
-    { id: 'filter-outcome' },
+  return el('select', { id: 'filter-outcome' }, [
     el('option', { value: '' }, 'any outcome'),
     outcomeNames.map((name) => el('option', { value: name }, outcomeWord(name))),
-  );
+  ]);
 }
 
 function labelFor(label: string, field: HTMLElement): HTMLElement {
-  return el(
-    'span',
-    { class: 'filter' },
+  return el('span', { class: 'filter' }, [
     el('label', { for: field.id, class: 'only-read' }, label),
     field,
-  );
+  ]);
 }

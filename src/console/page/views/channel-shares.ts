@@ -69,13 +69,11 @@ function shareFields({ weight, priority, hasCost }: Channel): ShareFields {
 }
 
 function contentOf({ weight, priority, cost, input, output, cachedInput }: ShareFields) {
-  const rates = el(
-    'div',
-    { class: 'field-row', hidden: true },
+  const rates = el('div', { class: 'field-row', hidden: true }, [
     input.node,
     output.node,
     cachedInput.node,
-  );
+  ]);
   cost.input.addEventListener('change', () => {
     rates.hidden = cost.value() !== 'set';
   });

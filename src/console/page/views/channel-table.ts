@@ -66,12 +66,10 @@ function stateCell(
     weight === 0 ? 'weight 0: gets no calls' : undefined,
   ].filter((text) => text !== undefined);
   return [
-    el(
-      'span',
-      { class: 'outcome', title: meaning ?? undefined },
+    el('span', { class: 'outcome', title: meaning ?? undefined }, [
       el('span', { class: `badge badge-${tone}` }, icon(name), word),
       more.length === 0 ? undefined : el('span', { class: 'reason' }, more.join(', ')),
-    ),
+    ]),
     remedy === null ? undefined : el('span', { class: 'below' }, sentence(remedy)),
   ];
 }
@@ -95,9 +93,7 @@ function actionColumn(
         const { channelId, state, weight } = channel;
         const isOff = state === 'off' || weight === 0;
         const label = isOff ? 'Turn on' : 'Turn off';
-        return el(
-          'span',
-          { class: 'row-actions' },
+        return el('span', { class: 'row-actions' }, [
           changeChannels
             ? button('Edit', () => shareDialog(channel, modelId, page, reload), {
                 'data-focus': `edit ${modelId} ${channelId}`,
@@ -108,7 +104,7 @@ function actionColumn(
             'data-focus': `switch ${modelId} ${channelId}`,
             'aria-label': `${label} ${channelId}`,
           }),
-        );
+        ]);
       },
     },
   ];

@@ -13,7 +13,8 @@ import { failure } from '../panel.ts';
 import { rangeMs } from '../route.ts';
 import { quotaBar } from '../share-bar.ts';
 import type { Balance, Key, RefusalReason, ToppedUpKey } from '../wire.ts';
-import { removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
+import { metadataOf } from './call-facts.ts';
+import { pathOf, removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
 import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';
 import { refusalList } from './refusal-table.ts';
 
@@ -64,9 +65,7 @@ interface Ends {
 }
 
 function partsOf({ key, refused }: ShownKey, page: PageContext, ends: Ends): HTMLElement {
-  return el(
-    'article',
-    { class: 'request' },
+  return el('article', { class: 'request' }, [
     keyState(key, page.nowMs()),
     key.isGroupServed === false
       ? el('p', { class: 'why' }, `No model serves the group ${key.group}.`)
@@ -76,7 +75,7 @@ function partsOf({ key, refused }: ShownKey, page: PageContext, ends: Ends): HTM
     refusedLately(key, refused, page, ends),
     factsOf(key, page),
     link(page.href({ view: 'calls', params: { key: key.id } }), 'Calls of this key'),
-  );
+  ]);
 }
 
 function balancesOf({ balances }: Key): Child {
@@ -96,16 +95,14 @@ function refusedLately(
 ): Child {
   if (refused.length === 0) return undefined;
   const canTopUp = canManage(page) && key.balances?.length !== 0;
-  return el(
-    'section',
-    { class: 'balances' },
+  return el('section', { class: 'balances' }, [
     el('h3', {}, 'Refused lately'),
     refusalList(refused, page, ({ code }) =>
       code === 'insufficient_quota' && canTopUp
         ? button('Top up', () => topUpDialog(key, page, done), { 'data-focus': 'refused-top-up' })
         : undefined,
     ),
-  );
+  ]);
 }
 
 function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
@@ -114,9 +111,7 @@ function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
   const hasQuota = key.balances?.length !== 0;
   const action = (label: string, open: () => void, name: string, look = 'button'): HTMLElement =>
     button(label, open, { class: look, 'data-focus': name });
-  return el(
-    'div',
-    { class: 'actions' },
+  return el('div', { class: 'actions' }, [
     hasQuota ? action('Top up', () => topUpDialog(key, page, done), 'top-up') : undefined,
     hasQuota ? action('Set limit', () => limitDialog(key, page, done), 'limit') : undefined,
     changeKeys && issueKeys
@@ -128,17 +123,13 @@ function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
     removeKeys
       ? action('Remove', () => removeDialog(key, page, gone), 'remove', 'button danger')
       : undefined,
-  );
+  ]);
 }
 
 function balanceOf(balance: Balance): HTMLElement {
   const { subject, isMain, usedNanos, heldNanos, limitNanos, extraNanos, remainingNanos } = balance;
-  return el(
-    'div',
-    { class: 'balance' },
-    el(
-      'p',
-      { class: 'balance-head' },
+  return el('div', { class: 'balance' }, [
+    el('p', { class: 'balance-head' }, [
       el('span', { class: 'id' }, subject),
       el('span', { class: 'hint' }, `${isMain ? 'own, ' : ''}${periodText(balance)}`),
       el(
@@ -146,21 +137,18 @@ function balanceOf(balance: Balance): HTMLElement {
         { class: 'balance-left', title: exactMoney(remainingNanos) },
         `${moneyText(remainingNanos)} left`,
       ),
-    ),
+    ]),
     quotaBar(balance),
-    el(
-      'p',
-      { class: 'hint' },
+    el('p', { class: 'hint' }, [
       `${moneyText(usedNanos)} used, ${moneyText(heldNanos)} held, limit ${moneyText(limitNanos)}`,
       extraNanos === '0' ? undefined : `, ${moneyText(extraNanos)} of it added for this period`,
-    ),
-  );
+    ]),
+  ]);
 }
 
 function factsOf(key: Key, page: PageContext): Child {
   const { group, expiresAtMs, maxConcurrentCalls, lastUsedMs, metadata } = key;
   const nowMs = page.nowMs();
-  const entries = Object.entries(metadata);
   return [
     factList('Key', [
       ['group', group],
@@ -171,7 +159,7 @@ function factsOf(key: Key, page: PageContext): Child {
       ],
       ['calls at once', maxConcurrentCalls === null ? 'any' : `${maxConcurrentCalls} at most`],
     ]),
-    entries.length === 0 ? undefined : factList('Metadata', entries),
+    metadataOf(metadata),
   ];
 }
 
@@ -243,10 +231,6 @@ function subjectField({ balances }: Key): Field | undefined {
     balances.map((balance) => [balance.subject, `${balance.subject}, ${periodText(balance)}`]),
     main?.subject,
   );
-}
-
-function pathOf({ id }: Key, action: string): string {
-  return `/keys/${encodeURIComponent(id)}/${action}`;
 }
 
 function randomText(): string {

@@ -22,16 +22,12 @@ export function secretStep(
     dialog.keepOpen(!stored.checked);
   });
   const copy = button('Copy', () => copyText(secret, 'The secret', page.announce));
-  return el(
-    'div',
-    { class: 'form' },
+  return el('div', { class: 'form' }, [
     el('p', {}, 'The secret of ', el('b', { class: 'id' }, key.id), ' is shown this once:'),
-    el(
-      'div',
-      { class: 'secret' },
+    el('div', { class: 'secret' }, [
       el('output', { class: 'id', 'aria-label': 'Secret' }, secret),
       copy,
-    ),
+    ]),
     warning === null ? undefined : el('p', { class: 'problem' }, warning),
     el(
       'p',
@@ -40,5 +36,5 @@ export function secretStep(
     ),
     el('p', { class: 'check' }, stored, el('label', { for: 'stored' }, 'I have stored it')),
     el('div', { class: 'dialog-end' }, done),
-  );
+  ]);
 }

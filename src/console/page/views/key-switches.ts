@@ -35,12 +35,10 @@ export function removeDialog(key: Key, page: PageContext, done: () => void): voi
     action: 'Remove for good',
     isDangerous: true,
     content: [
-      el(
-        'p',
-        {},
+      el('p', {}, [
         'Its usage records and its balance stay; stored replies can no longer be read. ',
         `Disable it instead if it may be needed again. ${cacheText(page)}`,
-      ),
+      ]),
       typed.node,
     ],
     run: async () => {
@@ -79,7 +77,7 @@ export function rotateDialog(key: Key, page: PageContext, done: () => void): voi
   });
 }
 
-function pathOf({ id }: Key, action: string): string {
+export function pathOf({ id }: Key, action: string): string {
   return `/keys/${encodeURIComponent(id)}/${action}`;
 }
 

@@ -59,12 +59,10 @@ function quotaCell(key: Key): Child {
   if (balance === undefined) return key.balances === null ? 'unknown' : 'no quota';
   return [
     quotaBar(balance),
-    el(
-      'span',
-      { class: 'quota-text' },
+    el('span', { class: 'quota-text' }, [
       `${moneyText(balance.usedNanos)} of ${moneyText(balance.limitNanos)}`,
       balance.heldNanos === '0' ? undefined : `, ${moneyText(balance.heldNanos)} held`,
-    ),
+    ]),
   ];
 }
 

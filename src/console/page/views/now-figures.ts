@@ -29,14 +29,12 @@ interface Figure {
 }
 
 function figure({ label, value, more, line, name }: Figure): HTMLElement {
-  return el(
-    'section',
-    { class: `figure figure-${name}`, 'aria-label': label },
+  return el('section', { class: `figure figure-${name}`, 'aria-label': label }, [
     el('h2', {}, label),
     el('p', { class: 'figure-value' }, value),
     el('p', { class: 'figure-more' }, more),
     sparkline(line),
-  );
+  ]);
 }
 
 /** The first minute, hour or day, or when the process began to count. */
@@ -87,12 +85,10 @@ function successFigure(now: Now): HTMLElement {
   const { buckets, nowMs } = now;
   const total = buckets.reduce((all, bucket) => all + totalOf(bucket), 0);
   const parts = (['refused', 'failed', 'left'] as const).map((name) =>
-    el(
-      'span',
-      { class: 'part' },
+    el('span', { class: 'part' }, [
       el('span', { class: `swatch swatch--${name}`, 'aria-hidden': 'true' }),
       `${countText(sumOf(now, name))} ${name}`,
-    ),
+    ]),
   );
   return figure({
     name: 'success',

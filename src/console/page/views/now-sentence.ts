@@ -19,21 +19,13 @@ export function sentenceOf(now: Now, page: PageContext): HTMLElement {
       ? el('span', {}, text)
       : link(linkOf(href, page), text, { class: `clause ${severity}`, 'data-focus': `c${index}` }),
   );
-  return el(
-    'div',
-    { class: `sentence ${worst}` },
+  return el('div', { class: `sentence ${worst}` }, [
     icon(worst),
-    el(
-      'div',
-      {},
-      el(
-        'p',
-        { class: 'sentence-text' },
-        clauses.flatMap((clause) => [clause, ' ']),
-      ),
+    el('div', {}, [
+      el('p', { class: 'sentence-text' }, [clauses.flatMap((clause) => [clause, ' '])]),
       el('p', { class: 'sentence-more' }, moreOf(now)),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** The places that the interface names have no range. */

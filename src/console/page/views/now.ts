@@ -58,14 +58,12 @@ function nowParts() {
   const refusedSince = el('span', { class: 'hint' });
   const requests = titledSection(heading, el('div', { class: 'panel-body' }, chart.node, source));
   return {
-    node: el(
-      'div',
-      { class: 'now', hidden: true },
+    node: el('div', { class: 'now', hidden: true }, [
       sentence,
       figures,
       el('div', { class: 'split' }, requests, section('Needs attention', undefined, attention)),
       section('Refused, and why', refusedSince, refusals),
-    ),
+    ]),
     update: (now: Now, page: PageContext): void => {
       refill(sentence, sentenceOf(now, page));
       refill(figures, figuresOf(now));
@@ -155,11 +153,9 @@ const kinds: Readonly<
 
 function attentionList({ attention, nowMs }: Now, page: PageContext): HTMLElement {
   if (attention.length === 0) return empty(icon('ok'), el('p', {}, 'Nothing needs a person.'));
-  return el(
-    'ul',
-    { class: 'attention' },
+  return el('ul', { class: 'attention' }, [
     attention.map((entry, index) => entryOf(entry, index, nowMs, page)),
-  );
+  ]);
 }
 
 function entryOf(
@@ -169,9 +165,7 @@ function entryOf(
   page: PageContext,
 ): HTMLElement {
   const { icon: name = 'warn', word = kind } = kinds[kind] ?? {};
-  return el(
-    'li',
-    { class: `attention-${kind}` },
+  return el('li', { class: `attention-${kind}` }, [
     link(
       linkOf(href, page),
       [
@@ -184,7 +178,7 @@ function entryOf(
       ],
       { 'data-focus': `a${index}` },
     ),
-  );
+  ]);
 }
 
 /** Replaces a time of the interface, such as when a channel is back, with a readable one. */

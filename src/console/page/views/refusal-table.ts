@@ -64,20 +64,16 @@ export function refusalList(
   page: PageContext,
   remedyFor: (refusal: RefusalReason) => Child,
 ): HTMLElement {
-  return el(
-    'ul',
-    { class: 'refused' },
+  return el('ul', { class: 'refused' }, [
     refusals
       .slice(0, shownRefusals)
       .map((refusal) =>
-        el(
-          'li',
-          {},
+        el('li', {}, [
           el('p', {}, el('b', {}, `${countText(refusal.count)} × `), el('b', {}, refusal.code)),
           el('p', {}, whyCell(refusal)),
           el('p', { class: 'hint' }, countedText(refusal, page.nowMs())),
           remedyFor(refusal),
-        ),
+        ]),
       ),
-  );
+  ]);
 }

@@ -92,27 +92,17 @@ function csvLink(page: PageContext): HTMLElement {
 
 function totals({ total }: Usage): HTMLElement {
   const { calls, chargeNanos, unbookedNanos } = total;
+  const figure = (name: string, text: string, title?: string): HTMLElement =>
+    el('div', { class: 'amount' }, el('b', { title }, text), el('span', { class: 'hint' }, name));
   const amount = (name: string, nanos: string | null): HTMLElement =>
-    el(
-      'div',
-      { class: 'amount' },
-      el('b', { title: nanos === null ? undefined : exactMoney(nanos) }, moneyText(nanos)),
-      el('span', { class: 'hint' }, name),
-    );
-  return el(
-    'div',
-    { class: 'totals' },
+    figure(name, moneyText(nanos), nanos === null ? undefined : exactMoney(nanos));
+  return el('div', { class: 'totals' }, [
     amount('charged', chargeNanos),
     amount('of it not booked yet', unbookedNanos),
     amount('your cost', total.costNanos),
     amount('margin', total.marginNanos),
-    el(
-      'div',
-      { class: 'amount' },
-      el('b', {}, countText(calls)),
-      el('span', { class: 'hint' }, 'calls'),
-    ),
-  );
+    figure('calls', countText(calls)),
+  ]);
 }
 
 function periodNote(page: PageContext): HTMLElement {
@@ -130,13 +120,11 @@ function periodNote(page: PageContext): HTMLElement {
 function booksPanel(page: PageContext): Panel {
   const today = new Date(page.nowMs()).toISOString().slice(0, 10);
   const month = today.slice(0, 7);
-  const period = el(
-    'select',
-    { 'aria-label': 'Period of the books' },
+  const period = el('select', { 'aria-label': 'Period of the books' }, [
     el('option', { value: month }, `month ${month}`),
     el('option', { value: today }, `day ${today}`),
     el('option', { value: 'total' }, 'limits without a period'),
-  );
+  ]);
   const books = panel<{ readonly data: readonly BooksRow[] }>({
     title: 'Usage log and quota store',
     what: 'the books',
@@ -312,12 +300,7 @@ function nameColumn(grouping: string, index: number, page: PageContext): Column<
 const usual = ['model', 'key', 'group', 'channel', 'day', 'outcome'] as const;
 const metadata = 'metadata.';
 
-interface Groupings {
-  readonly by: string;
-  readonly second: string | undefined;
-}
-
-function groupingsOf({ params }: Route): Groupings {
+function groupingsOf({ params }: Route) {
   const by = known(params.by) ?? 'model';
   const second = known(params.second);
   return { by, second: second === by ? undefined : second };
@@ -329,12 +312,7 @@ function known(name: string | undefined): string | undefined {
   return isMetadata ? name : usual.find((grouping) => grouping === name);
 }
 
-interface GroupingControls {
-  readonly node: HTMLElement;
-  show(route: Route): void;
-}
-
-function groupingControls(page: PageContext): GroupingControls {
+function groupingControls(page: PageContext): Pick<View, 'node' | 'show'> {
   const by = grouping('by', 'by');
   const second = grouping('second', 'then by');
   const apply = (): void =>
@@ -352,13 +330,11 @@ function groupingControls(page: PageContext): GroupingControls {
 }
 
 function grouping(name: string, label: string) {
-  const select = el(
-    'select',
-    { id: `grouping-${name}` },
+  const select = el('select', { id: `grouping-${name}` }, [
     name === 'second' ? el('option', { value: '' }, 'nothing else') : undefined,
     usual.map((value) => el('option', { value }, value)),
     el('option', { value: metadata }, 'metadata …'),
-  );
+  ]);
   const field = el('input', {
     'aria-label': `Name of the metadata, ${label}`,
     placeholder: 'name',

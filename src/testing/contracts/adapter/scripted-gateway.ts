@@ -6,6 +6,7 @@ import { PassThrough, Readable, type Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../../http.ts';
+import { gate } from '../../providers/scripts.ts';
 
 /** The request as the gateway received it: the reply to `/v1/echo`. */
 export interface Echo {
@@ -41,15 +42,15 @@ export function scriptedGateway(): ScriptedGateway {
   const reply = new PassThrough();
   // Some cases destroy it with an error: its reader receives that, but the process must not crash.
   reply.on('error', () => {});
-  const received = signal();
-  const disconnected = signal();
-  const answered = signal();
+  const received = gate();
+  const disconnected = gate();
+  const answered = gate();
   let disconnects = 0;
   let taken = 0;
 
   const silent = async (): Promise<GatewayResponse> => {
-    received.resolve();
-    await answered.promise;
+    received.open();
+    await answered.opened;
     return streamed(reply);
   };
 
@@ -65,16 +66,16 @@ export function scriptedGateway(): ScriptedGateway {
 
   return {
     reply,
-    received: received.promise,
-    disconnected: disconnected.promise,
+    received: received.opened,
+    disconnected: disconnected.opened,
     disconnects: () => disconnects,
     taken: () => taken,
-    answer: answered.resolve,
+    answer: answered.open,
     owns: (path) => /^\/v1(beta)?\//.test(path),
     handle: async (request) => {
       request.onClose(() => {
         disconnects += 1;
-        disconnected.resolve();
+        disconnected.open();
       });
       if (request.path === '/v1/stream') return streamed(reply);
       if (request.path === '/v1/silent') return silent();
@@ -119,12 +120,4 @@ function streamed(source: Readable): GatewayResponse {
       readable: () => source,
     },
   };
-}
-
-function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

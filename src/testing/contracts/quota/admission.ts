@@ -1,13 +1,14 @@
 /** Admission is exact under races, holds all lines or none, and returns the exact remainder. */
 import assert from 'node:assert/strict';
+import { rule } from '../over-setups.ts';
 import type { QuotaCase } from './case-context.ts';
 import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-10 to QS-16, and QS-33 and QS-47: admission. */
 export const admissionCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-10 fifty concurrent reserves on a quota for ten hold exactly ten',
-    run: async ({ give, reserve, expectState }) => {
+  rule(
+    'QS-10 fifty concurrent reserves on a quota for ten hold exactly ten',
+    async ({ give, reserve, expectState }) => {
       for (let round = 0; round < 10; round += 1) {
         const subject = `round-${round}`;
         await give(subject, 100n);
@@ -21,10 +22,10 @@ export const admissionCases: readonly QuotaCase[] = [
         await expectState(subject, { used: 0n, held: 100n, inFlight: 10 });
       }
     },
-  },
-  {
-    name: 'QS-11 concurrent holds and settles never exceed the limit',
-    run: async ({ give, reserve, settle, expectState }) => {
+  ),
+  rule(
+    'QS-11 concurrent holds and settles never exceed the limit',
+    async ({ give, reserve, settle, expectState }) => {
       await give('alice', 200n);
       const spend = async (id: string): Promise<bigint> => {
         const result = await reserve(id, [line('alice', 10n)]);
@@ -39,10 +40,10 @@ export const admissionCases: readonly QuotaCase[] = [
       assert(used > 0n && used <= 200n);
       await expectState('alice', { used, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-12 a subject with a large balance is held like any other',
-    run: async ({ give, hold, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-12 a subject with a large balance is held like any other',
+    async ({ give, hold, reserve, expectState }) => {
       await give('rich', 1_000_000n);
 
       await hold('rich', 10n);
@@ -51,10 +52,10 @@ export const admissionCases: readonly QuotaCase[] = [
       const rest = await reserve(newId(), [line('rich', 999_991n)]);
       assert.equal(rest.status, 'insufficient');
     },
-  },
-  {
-    name: 'QS-13 a refused reserve holds nothing and leaves its id free',
-    run: async ({ give, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-13 a refused reserve holds nothing and leaves its id free',
+    async ({ give, reserve, expectState }) => {
       await give('alice', 10n);
       const id = newId();
 
@@ -66,10 +67,10 @@ export const admissionCases: readonly QuotaCase[] = [
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
       assert.equal((await reserve(id, [line('alice', 10n)])).status, 'held');
     },
-  },
-  {
-    name: 'QS-14 a settle above the balance is accepted and recorded',
-    run: async ({ give, hold, settle, expectState }) => {
+  ),
+  rule(
+    'QS-14 a settle above the balance is accepted and recorded',
+    async ({ give, hold, settle, expectState }) => {
       await give('alice', 10n);
       const id = await hold('alice', 10n);
 
@@ -78,10 +79,10 @@ export const admissionCases: readonly QuotaCase[] = [
       assert.equal(result.status, 'settled');
       await expectState('alice', { used: 1_000n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-15 a cap on concurrent holds is exact under races, and each ending frees one',
-    run: async ({ give, reserve, settle, release, advance, expectState }) => {
+  ),
+  rule(
+    'QS-15 a cap on concurrent holds is exact under races, and each ending frees one',
+    async ({ give, reserve, settle, release, advance, expectState }) => {
       await give('alice', 1_000n);
       const cap = { maxConcurrentCalls: [3] };
       const ids = newIds(20);
@@ -103,42 +104,36 @@ export const admissionCases: readonly QuotaCase[] = [
       assert.equal(await again(), 'held');
       await expectState('alice', { used: 1n, held: 1n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-15 a cap counts the holds of a subject in all periods',
-    run: async ({ reserve }) => {
-      const november = line('alice', 1n, { period: '2026-11', limit: 10n });
-      const december = line('alice', 1n, { period: '2026-12', limit: 10n });
-      await reserve(newId(), [november], { maxConcurrentCalls: [1] });
+  ),
+  rule('QS-15 a cap counts the holds of a subject in all periods', async ({ reserve }) => {
+    const november = line('alice', 1n, { period: '2026-11', limit: 10n });
+    const december = line('alice', 1n, { period: '2026-12', limit: 10n });
+    await reserve(newId(), [november], { maxConcurrentCalls: [1] });
 
-      const result = await reserve(newId(), [december], { maxConcurrentCalls: [1] });
+    const result = await reserve(newId(), [december], { maxConcurrentCalls: [1] });
 
-      assert(result.status === 'too_many_in_flight');
-      assert.equal(result.subject, 'alice');
-    },
-  },
-  {
-    name: 'QS-15 a cap on one line does not limit other lines',
-    run: async ({ give, reserve }) => {
-      await give('group', 100n);
-      await give('key', 100n);
-      const lines = [line('group', 1n), line('key', 1n)];
-      const change = { maxConcurrentCalls: [undefined, 1] };
-      await reserve(newId(), lines, change);
+    assert(result.status === 'too_many_in_flight');
+    assert.equal(result.subject, 'alice');
+  }),
+  rule('QS-15 a cap on one line does not limit other lines', async ({ give, reserve }) => {
+    await give('group', 100n);
+    await give('key', 100n);
+    const lines = [line('group', 1n), line('key', 1n)];
+    const change = { maxConcurrentCalls: [undefined, 1] };
+    await reserve(newId(), lines, change);
 
-      const capped = await reserve(newId(), lines, change);
-      const uncapped = await reserve(newId(), [line('group', 1n)], {
-        maxConcurrentCalls: [undefined],
-      });
+    const capped = await reserve(newId(), lines, change);
+    const uncapped = await reserve(newId(), [line('group', 1n)], {
+      maxConcurrentCalls: [undefined],
+    });
 
-      assert(capped.status === 'too_many_in_flight');
-      assert.equal(capped.subject, 'key');
-      assert.equal(uncapped.status, 'held');
-    },
-  },
-  {
-    name: 'QS-16 a request is charged once on each of its lines',
-    run: async ({ give, reserve, settle, expectState }) => {
+    assert(capped.status === 'too_many_in_flight');
+    assert.equal(capped.subject, 'key');
+    assert.equal(uncapped.status, 'held');
+  }),
+  rule(
+    'QS-16 a request is charged once on each of its lines',
+    async ({ give, reserve, settle, expectState }) => {
       await give('group', 100n);
       await give('key', 50n);
       const id = newId();
@@ -149,10 +144,10 @@ export const admissionCases: readonly QuotaCase[] = [
       await expectState('group', { used: 12n, held: 0n, inFlight: 0 });
       await expectState('key', { used: 12n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-33 if the third line does not fit, the first two are unchanged',
-    run: async ({ give, reserve, expectState, read }) => {
+  ),
+  rule(
+    'QS-33 if the third line does not fit, the first two are unchanged',
+    async ({ give, reserve, expectState, read }) => {
       await give('a', 100n);
       await give('b', 100n);
       await give('c', 4n);
@@ -168,10 +163,10 @@ export const admissionCases: readonly QuotaCase[] = [
       }
       assert.equal((await read('a'))?.version, before);
     },
-  },
-  {
-    name: 'QS-33 concurrent reserves of several lines are held on all lines or on none',
-    run: async ({ give, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-33 concurrent reserves of several lines are held on all lines or on none',
+    async ({ give, reserve, expectState }) => {
       await give('group', 70n);
       await give('key-1', 40n);
       await give('key-2', 1_000n);
@@ -190,10 +185,10 @@ export const admissionCases: readonly QuotaCase[] = [
       await expectState('key-1', { used: 0n, held: ones * 10n });
       await expectState('key-2', { used: 0n, held: twos * 10n });
     },
-  },
-  {
-    name: 'QS-47 a reserve returns the amount that is left at that moment',
-    run: async ({ give, reserve }) => {
+  ),
+  rule(
+    'QS-47 a reserve returns the amount that is left at that moment',
+    async ({ give, reserve }) => {
       await give('group', 100n);
       await give('key', 30n);
       const available = async (amount: bigint): Promise<readonly bigint[] | undefined> => {
@@ -207,5 +202,5 @@ export const admissionCases: readonly QuotaCase[] = [
       assert.deepEqual(await available(0n), [70n, 0n]);
       assert.equal(await available(1n), undefined);
     },
-  },
+  ),
 ];

@@ -1,5 +1,6 @@
 /** The basic operations: hold, settle, release, and an operator's adjustments. */
 import assert from 'node:assert/strict';
+import { rule } from '../over-setups.ts';
 import type { CaseContext, QuotaCase } from './case-context.ts';
 import { countOf, expectRefused, line, newId, newIds } from './case-context.ts';
 
@@ -30,9 +31,9 @@ export const basicCases: readonly QuotaCase[] = [
       assert.equal(next.available, left);
     },
   })),
-  {
-    name: 'QS-04 a release returns exactly the held amount',
-    run: async ({ give, hold, release, expectState }) => {
+  rule(
+    'QS-04 a release returns exactly the held amount',
+    async ({ give, hold, release, expectState }) => {
       await give('alice', 100n);
       const kept = await hold('alice', 7n);
       const id = await hold('alice', 60n);
@@ -43,10 +44,10 @@ export const basicCases: readonly QuotaCase[] = [
       await expectState('alice', { used: 0n, held: 7n, inFlight: 1 });
       assert.notEqual(kept, id);
     },
-  },
-  {
-    name: 'QS-06 a hold of 0 is granted in debt, and counts as running',
-    run: async ({ give, hold, settle, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-06 a hold of 0 is granted in debt, and counts as running',
+    async ({ give, hold, settle, reserve, expectState }) => {
       await give('alice', 10n);
       await settle(await hold('alice', 10n), [line('alice', 30n)]);
 
@@ -58,32 +59,29 @@ export const basicCases: readonly QuotaCase[] = [
       assert.equal(second.status, 'too_many_in_flight');
       await expectState('alice', { used: 30n, held: 0n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-07 a subject without a limit is unknown, and a reserve does not create it',
-    run: async ({ reserve, read }) => {
+  ),
+  rule(
+    'QS-07 a subject without a limit is unknown, and a reserve does not create it',
+    async ({ reserve, read }) => {
       const result = await reserve(newId(), [line('nobody', 1n)]);
 
       assert(result.status === 'unknown_subject');
       assert.equal(result.subject, 'nobody');
       assert.equal(await read('nobody'), undefined);
     },
-  },
-  {
-    name: 'QS-07 a reserve that carries a limit creates the row',
-    run: async ({ reserve, read }) => {
-      const first = await reserve(newId(), [line('alice', 40n, { limit: 100n })]);
-      const second = await reserve(newId(), [line('alice', 80n, { limit: 100n })]);
+  ),
+  rule('QS-07 a reserve that carries a limit creates the row', async ({ reserve, read }) => {
+    const first = await reserve(newId(), [line('alice', 40n, { limit: 100n })]);
+    const second = await reserve(newId(), [line('alice', 80n, { limit: 100n })]);
 
-      assert.equal(first.status, 'held');
-      assert(second.status === 'insufficient');
-      assert.equal(second.available, 60n);
-      assert.equal((await read('alice'))?.limit, 100n);
-    },
-  },
-  {
-    name: 'QS-07 a disabled subject refuses reserves, but settles, extends and releases',
-    run: async ({ give, hold, reserve, settle, extend, release, expectState }) => {
+    assert.equal(first.status, 'held');
+    assert(second.status === 'insufficient');
+    assert.equal(second.available, 60n);
+    assert.equal((await read('alice'))?.limit, 100n);
+  }),
+  rule(
+    'QS-07 a disabled subject refuses reserves, but settles, extends and releases',
+    async ({ give, hold, reserve, settle, extend, release, expectState }) => {
       await give('alice', 100n);
       const settled = await hold('alice', 30n);
       const released = await hold('alice', 20n);
@@ -100,10 +98,10 @@ export const basicCases: readonly QuotaCase[] = [
       assert.equal((await give('alice', 100n, { enabled: true })).enabled, true);
       await hold('alice', 1n);
     },
-  },
-  {
-    name: 'QS-08 a limit of 0 refuses every amount above 0',
-    run: async ({ give, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-08 a limit of 0 refuses every amount above 0',
+    async ({ give, reserve, expectState }) => {
       await give('alice', 0n);
 
       const results = await Promise.all(newIds(5).map((id) => reserve(id, [line('alice', 1n)])));
@@ -111,10 +109,10 @@ export const basicCases: readonly QuotaCase[] = [
       assert.equal(countOf(results, 'insufficient'), 5);
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-09 a limit below the used amount refuses reserves, but settles are accepted',
-    run: async ({ give, hold, reserve, settle, expectState }) => {
+  ),
+  rule(
+    'QS-09 a limit below the used amount refuses reserves, but settles are accepted',
+    async ({ give, hold, reserve, settle, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 60n);
       await give('alice', 10n);
@@ -127,10 +125,10 @@ export const basicCases: readonly QuotaCase[] = [
       assert.equal(settled.status, 'settled');
       await expectState('alice', { used: 50n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-09 repeating the id of an adjustment changes nothing, and no limit falls below 0',
-    run: async ({ store, partition, give, read, reserve }) => {
+  ),
+  rule(
+    'QS-09 repeating the id of an adjustment changes nothing, and no limit falls below 0',
+    async ({ store, partition, give, read, reserve }) => {
       await give('alice', 100n);
       const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 50n };
 
@@ -147,10 +145,10 @@ export const basicCases: readonly QuotaCase[] = [
       assert(refused.status === 'insufficient');
       assert.equal(refused.available, 0n);
     },
-  },
-  {
-    name: 'QS-09 of adjustments with one id, exactly one is no replay, and only it is applied',
-    run: async ({ store, partition, read }) => {
+  ),
+  rule(
+    'QS-09 of adjustments with one id, exactly one is no replay, and only it is applied',
+    async ({ store, partition, read }) => {
       const row = { partition, subject: 'alice', period: '' };
       for (const addLimit of [50n, 0n]) {
         const topUp = { ...row, id: newId(), addLimit };
@@ -161,10 +159,10 @@ export const basicCases: readonly QuotaCase[] = [
       }
       assert.equal((await read('alice'))?.extra, 50n);
     },
-  },
-  {
-    name: 'QS-09 additions and subtractions count in any order',
-    run: async ({ store, partition, hold, expectState }) => {
+  ),
+  rule(
+    'QS-09 additions and subtractions count in any order',
+    async ({ store, partition, hold, expectState }) => {
       const row = { partition, subject: 'alice', period: '' };
       for (const addLimit of [-30n, 50n, -20n, 40n]) {
         await store.adjust({ ...row, id: newId(), addLimit });
@@ -174,10 +172,10 @@ export const basicCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 0n, held: 40n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-09 a version grows with every change of its row and not otherwise',
-    run: async ({ give, hold, settle, read }) => {
+  ),
+  rule(
+    'QS-09 a version grows with every change of its row and not otherwise',
+    async ({ give, hold, settle, read }) => {
       const created = await give('alice', 100n);
       const id = await hold('alice', 10n);
       const held = await read('alice');
@@ -188,20 +186,14 @@ export const basicCases: readonly QuotaCase[] = [
       assert(created.version < held.version && held.version < settled.version);
       assert.equal((await read('alice'))?.version, settled.version);
     },
-  },
-  {
-    name: 'QS-05 a sweep without a bound is refused',
-    run: async ({ store, partition }) => {
-      for (const max of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-        await expectRefused(() => store.sweep({ max, partition }));
-      }
-    },
-  },
-  {
-    name: 'QS-41 check finds no problems, and the store can be closed',
-    run: async ({ store }) => {
-      assert.deepEqual(await store.check(), { ok: true });
-      await store.close();
-    },
-  },
+  ),
+  rule('QS-05 a sweep without a bound is refused', async ({ store, partition }) => {
+    for (const max of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      await expectRefused(() => store.sweep({ max, partition }));
+    }
+  }),
+  rule('QS-41 check finds no problems, and the store can be closed', async ({ store }) => {
+    assert.deepEqual(await store.check(), { ok: true });
+    await store.close();
+  }),
 ];

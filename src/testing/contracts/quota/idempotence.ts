@@ -1,13 +1,14 @@
 /** Repeated, late or reordered operations get the same result and change nothing. */
 import assert from 'node:assert/strict';
+import { rule } from '../over-setups.ts';
 import type { CaseContext, QuotaCase } from './case-context.ts';
 import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-17 to QS-24: repeated, late and reordered operations. */
 export const idempotenceCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-17 a repeated reserve is the same hold, with the same end of its lease',
-    run: async ({ give, reserve, advance, expectState }) => {
+  rule(
+    'QS-17 a repeated reserve is the same hold, with the same end of its lease',
+    async ({ give, reserve, advance, expectState }) => {
       await give('alice', 10n);
       const id = newId();
       const first = await reserve(id, [line('alice', 10n)]);
@@ -22,10 +23,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.deepEqual(second.available, first.available);
       await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-17 twenty concurrent reserves with one id are one hold',
-    run: async ({ give, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-17 twenty concurrent reserves with one id are one hold',
+    async ({ give, reserve, expectState }) => {
       await give('alice', 100n);
       const id = newId();
 
@@ -38,10 +39,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.equal(fresh.length, 1);
       await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-17 a reserve that is repeated after the hold has grown is the same hold',
-    run: async ({ give, reserve, extend, expectState }) => {
+  ),
+  rule(
+    'QS-17 a reserve that is repeated after the hold has grown is the same hold',
+    async ({ give, reserve, extend, expectState }) => {
       await give('alice', 100n);
       const id = newId();
       await reserve(id, [line('alice', 10n)]);
@@ -53,10 +54,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.equal(result.replay, true);
       await expectState('alice', { used: 0n, held: 25n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-18 a repeated reserve with other lines is a conflict and changes nothing',
-    run: async ({ give, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-18 a repeated reserve with other lines is a conflict and changes nothing',
+    async ({ give, reserve, expectState }) => {
       await give('alice', 100n);
       await give('bob', 100n);
       const id = newId();
@@ -72,10 +73,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
       await expectState('bob', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-19 the first settle wins over any later one',
-    run: async ({ give, hold, settle, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-19 the first settle wins over any later one',
+    async ({ give, hold, settle, reserve, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 50n);
       await settle(id, [line('alice', 20n)]);
@@ -89,10 +90,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert(again.status === 'resolved');
       assert.equal(again.as, 'settled');
     },
-  },
-  {
-    name: 'QS-19 twenty concurrent settles of one hold charge once',
-    run: async ({ give, hold, settle, expectState }) => {
+  ),
+  rule(
+    'QS-19 twenty concurrent settles of one hold charge once',
+    async ({ give, hold, settle, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 50n);
 
@@ -104,10 +105,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.equal(countOf(results, 'already'), 19);
       await expectState('alice', { used: 20n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-20 a release after a settle does nothing, and so does a second release',
-    run: async ({ give, hold, settle, release, expectState }) => {
+  ),
+  rule(
+    'QS-20 a release after a settle does nothing, and so does a second release',
+    async ({ give, hold, settle, release, expectState }) => {
       await give('alice', 100n);
       const settled = await hold('alice', 50n);
       await settle(settled, [line('alice', 20n)]);
@@ -121,10 +122,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.deepEqual(afterRelease, { status: 'already', as: 'released' });
       await expectState('alice', { used: 20n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-21 a settle after a release is a conflict that charges nothing',
-    run: async ({ give, hold, settle, release, expectState }) => {
+  ),
+  rule(
+    'QS-21 a settle after a release is a conflict that charges nothing',
+    async ({ give, hold, settle, release, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 50n);
       await release(id, [line('alice', 50n)]);
@@ -134,10 +135,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.deepEqual(result, { status: 'conflict', as: 'released' });
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-22 a release that overtakes its reserve blocks it',
-    run: async ({ give, reserve, release, expectState }) => {
+  ),
+  rule(
+    'QS-22 a release that overtakes its reserve blocks it',
+    async ({ give, reserve, release, expectState }) => {
       await give('alice', 100n);
       const id = newId();
       const overtaking = await release(id, [line('alice', 50n)]);
@@ -148,10 +149,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.deepEqual(late, { status: 'resolved', as: 'released' });
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-22 a release that races its reserve leaves nothing held',
-    run: async ({ give, reserve, release, expectState }) => {
+  ),
+  rule(
+    'QS-22 a release that races its reserve leaves nothing held',
+    async ({ give, reserve, release, expectState }) => {
       await give('alice', 100n);
 
       await Promise.all(
@@ -163,10 +164,10 @@ export const idempotenceCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-23 an extend after any ending returns gone and how the hold ended',
-    run: async ({ give, hold, settle, release, extend, advance, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-23 an extend after any ending returns gone and how the hold ended',
+    async ({ give, hold, settle, release, extend, advance, reserve, expectState }) => {
       await give('alice', 100n);
       const settled = await hold('alice', 10n);
       const released = await hold('alice', 10n);
@@ -184,16 +185,13 @@ export const idempotenceCases: readonly QuotaCase[] = [
       assert.deepEqual(late, { status: 'resolved', as: 'expired' });
       await expectState('alice', { used: 10n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-24 duplicates in any order result in the same state',
-    run: async (context) => {
-      await context.give('alice', 1_000n);
-      for (let round = 0; round < 100; round += 1) await deliver(context, round);
+  ),
+  rule('QS-24 duplicates in any order result in the same state', async (context) => {
+    await context.give('alice', 1_000n);
+    for (let round = 0; round < 100; round += 1) await deliver(context, round);
 
-      await context.expectState('alice', { used: 500n, held: 0n, inFlight: 0 });
-    },
-  },
+    await context.expectState('alice', { used: 500n, held: 0n, inFlight: 0 });
+  }),
 ];
 
 /** Delivers a reserve twice and its settle three times, in a different order each round. */

@@ -1,13 +1,14 @@
 /** Holds of calls in doubt keep their money but no longer count as running. */
 import assert from 'node:assert/strict';
+import { rule } from '../over-setups.ts';
 import type { CaseContext, QuotaCase } from './case-context.ts';
 import { expectRefused, line, newId, ttlMs } from './case-context.ts';
 
 /** QS-60 to QS-62: idle holds. */
 export const idleCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-60 an idle hold keeps its money but does not count as running, also if repeated',
-    run: async (context) => {
+  rule(
+    'QS-60 an idle hold keeps its money but does not count as running, also if repeated',
+    async (context) => {
       const { give, hold, reserve, expectState } = context;
       const cap = { maxConcurrentCalls: [2] };
       await give('alice', 100n);
@@ -25,50 +26,44 @@ export const idleCases: readonly QuotaCase[] = [
       assert.equal((await reserve(newId(), [line('alice', 0n)], cap)).status, 'too_many_in_flight');
       await expectState('alice', { used: 0n, held: 100n, inFlight: 2 });
     },
-  },
-  {
-    name: 'QS-60 an idle hold never runs again',
-    run: async (context) => {
-      const { give, hold, extend, store, partition, expectState } = context;
-      await give('alice', 100n);
-      const id = await hold('alice', 30n);
-      await makeIdle(context, id);
+  ),
+  rule('QS-60 an idle hold never runs again', async (context) => {
+    const { give, hold, extend, store, partition, expectState } = context;
+    await give('alice', 100n);
+    const id = await hold('alice', 30n);
+    await makeIdle(context, id);
 
-      await extend(id, [5n]);
-      await store.extend([{ id, partition, ttlMs, idle: false }]);
+    await extend(id, [5n]);
+    await store.extend([{ id, partition, ttlMs, idle: false }]);
 
-      await expectState('alice', { used: 0n, held: 35n, inFlight: 0 });
-    },
-  },
-  {
-    name: 'QS-61 an idle hold ends like any other, and once',
-    run: async (context) => {
-      const { give, hold, settle, release, advance, expectState } = context;
-      await give('alice', 100n);
-      const settled = await hold('alice', 10n);
-      const released = await hold('alice', 20n);
-      await hold('alice', 5n);
-      const expired = await hold('alice', 30n, { onExpire: { charge: [4n] } });
-      for (const id of [settled, released]) await makeIdle(context, id, 900_000);
-      await makeIdle(context, expired, 1_000);
-      await expectState('alice', { used: 0n, held: 65n, inFlight: 1 });
+    await expectState('alice', { used: 0n, held: 35n, inFlight: 0 });
+  }),
+  rule('QS-61 an idle hold ends like any other, and once', async (context) => {
+    const { give, hold, settle, release, advance, expectState } = context;
+    await give('alice', 100n);
+    const settled = await hold('alice', 10n);
+    const released = await hold('alice', 20n);
+    await hold('alice', 5n);
+    const expired = await hold('alice', 30n, { onExpire: { charge: [4n] } });
+    for (const id of [settled, released]) await makeIdle(context, id, 900_000);
+    await makeIdle(context, expired, 1_000);
+    await expectState('alice', { used: 0n, held: 65n, inFlight: 1 });
 
-      await advance(ttlMs + 1);
-      await expectState('alice', { used: 4n, held: 30n, inFlight: 0 });
-      assert.equal((await settle(settled, [line('alice', 7n)])).status, 'settled');
-      assert.equal((await release(released, [line('alice', 20n)])).status, 'released');
+    await advance(ttlMs + 1);
+    await expectState('alice', { used: 4n, held: 30n, inFlight: 0 });
+    assert.equal((await settle(settled, [line('alice', 7n)])).status, 'settled');
+    assert.equal((await release(released, [line('alice', 20n)])).status, 'released');
 
-      await expectState('alice', { used: 11n, held: 0n, inFlight: 0 });
-      for (const id of [settled, released, expired]) {
-        assert.equal((await makeIdle(context, id)).status, 'gone');
-      }
-      await hold('alice', 1n, { maxConcurrentCalls: [1] });
-      await expectState('alice', { used: 11n, held: 1n, inFlight: 1 });
-    },
-  },
-  {
-    name: 'QS-61 an idle hold stops counting on every line, once for each subject',
-    run: async (context) => {
+    await expectState('alice', { used: 11n, held: 0n, inFlight: 0 });
+    for (const id of [settled, released, expired]) {
+      assert.equal((await makeIdle(context, id)).status, 'gone');
+    }
+    await hold('alice', 1n, { maxConcurrentCalls: [1] });
+    await expectState('alice', { used: 11n, held: 1n, inFlight: 1 });
+  }),
+  rule(
+    'QS-61 an idle hold stops counting on every line, once for each subject',
+    async (context) => {
       const { give, reserve, settle, expectState } = context;
       for (const subject of ['group', 'key']) await give(subject, 100n);
       const id = newId();
@@ -92,23 +87,20 @@ export const idleCases: readonly QuotaCase[] = [
       await expectState('group', { used: 20n, held: 10n, inFlight: 1 });
       await expectState('key', { used: 20n, held: 10n, inFlight: 1, period: '2026-11' });
     },
-  },
-  {
-    name: 'QS-62 a hold becomes idle even if the same extend can’t grow it',
-    run: async (context) => {
-      const { give, hold, store, partition, expectState } = context;
-      await give('alice', 30n);
-      const id = await hold('alice', 30n);
+  ),
+  rule('QS-62 a hold becomes idle even if the same extend can’t grow it', async (context) => {
+    const { give, hold, store, partition, expectState } = context;
+    await give('alice', 30n);
+    const id = await hold('alice', 30n);
 
-      const [result] = await store.extend([{ id, partition, ttlMs, add: [1n], idle: true }]);
+    const [result] = await store.extend([{ id, partition, ttlMs, add: [1n], idle: true }]);
 
-      assert.equal(result?.status, 'insufficient');
-      await expectState('alice', { used: 0n, held: 30n, inFlight: 0 });
-    },
-  },
-  {
-    name: 'QS-62 idle must be true or false',
-    run: async ({ give, hold, store, partition, expectState }) => {
+    assert.equal(result?.status, 'insufficient');
+    await expectState('alice', { used: 0n, held: 30n, inFlight: 0 });
+  }),
+  rule(
+    'QS-62 idle must be true or false',
+    async ({ give, hold, store, partition, expectState }) => {
       await give('alice', 30n);
       const id = await hold('alice', 10n);
 
@@ -118,7 +110,7 @@ export const idleCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
     },
-  },
+  ),
 ];
 
 async function makeIdle({ store, partition }: CaseContext, id: string, forMs: number = ttlMs) {

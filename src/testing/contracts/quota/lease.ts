@@ -1,14 +1,15 @@
 /** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
 import { maxLazyExpirations } from '../../../ports/quota-input.ts';
+import { rule } from '../over-setups.ts';
 import type { CaseContext, QuotaCase } from './case-context.ts';
 import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-25 to QS-32: leases, expiry and periods. */
 export const leaseCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-25 a lease runs out independently of other active holds of its subject',
-    run: async ({ give, hold, extend, settle, advance, expectState }) => {
+  rule(
+    'QS-25 a lease runs out independently of other active holds of its subject',
+    async ({ give, hold, extend, settle, advance, expectState }) => {
       await give('alice', 100n);
       await hold('alice', 10n);
       const busy = await hold('alice', 20n);
@@ -21,10 +22,10 @@ export const leaseCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 0n, held: 20n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-25 a lease lasts until its last millisecond and ends exactly then',
-    run: async ({ give, hold, advance, expectState }) => {
+  ),
+  rule(
+    'QS-25 a lease lasts until its last millisecond and ends exactly then',
+    async ({ give, hold, advance, expectState }) => {
       await give('alice', 100n);
       await hold('alice', 10n);
 
@@ -34,10 +35,10 @@ export const leaseCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-26 an extend renews a hold for ttlMs from now',
-    run: async ({ give, hold, extend, advance, expectState }) => {
+  ),
+  rule(
+    'QS-26 an extend renews a hold for ttlMs from now',
+    async ({ give, hold, extend, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       await advance(ttlMs - 1);
@@ -49,10 +50,10 @@ export const leaseCases: readonly QuotaCase[] = [
       await advance(1);
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-26 an extend never shortens a lease',
-    run: async ({ give, hold, extend, advance, expectState }) => {
+  ),
+  rule(
+    'QS-26 an extend never shortens a lease',
+    async ({ give, hold, extend, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       await extend(id, undefined, 60_000);
@@ -64,10 +65,10 @@ export const leaseCases: readonly QuotaCase[] = [
       await advance(1);
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-26 an extend grows the hold on all lines or none, and renews it in both cases',
-    run: async ({ give, reserve, extend, advance, expectState }) => {
+  ),
+  rule(
+    'QS-26 an extend grows the hold on all lines or none, and renews it in both cases',
+    async ({ give, reserve, extend, advance, expectState }) => {
       await give('group', 100n);
       await give('key', 30n);
       const id = newId();
@@ -85,10 +86,10 @@ export const leaseCases: readonly QuotaCase[] = [
       await expectState('group', { used: 0n, held: 30n, inFlight: 1 });
       await expectState('key', { used: 0n, held: 30n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-26 the results of a batch are in the order of its inputs',
-    run: async ({ store, partition, give, hold, settle }) => {
+  ),
+  rule(
+    'QS-26 the results of a batch are in the order of its inputs',
+    async ({ store, partition, give, hold, settle }) => {
       await give('alice', 100n);
       const ended = await hold('alice', 10n);
       await settle(ended, [line('alice', 10n)]);
@@ -102,10 +103,10 @@ export const leaseCases: readonly QuotaCase[] = [
       assert.deepEqual(statuses, ['held', 'settled', 'held', 'unknown']);
       assert.deepEqual(await store.extend([]), []);
     },
-  },
-  {
-    name: 'QS-27 a settle after an expiry without a charge charges in full, once',
-    run: async ({ give, hold, settle, release, advance, expectState }) => {
+  ),
+  rule(
+    'QS-27 a settle after an expiry without a charge charges in full, once',
+    async ({ give, hold, settle, release, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       await advance(ttlMs + 1);
@@ -120,10 +121,10 @@ export const leaseCases: readonly QuotaCase[] = [
       assert.deepEqual(released, { status: 'already', as: 'settled' });
       await expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-27 a settle after an expiry with a charge corrects it, up or down',
-    run: async ({ give, hold, settle, release, advance, expectState }) => {
+  ),
+  rule(
+    'QS-27 a settle after an expiry with a charge corrects it, up or down',
+    async ({ give, hold, settle, release, advance, expectState }) => {
       await give('alice', 100n);
       const onExpire = { charge: [6n] };
       const less = await hold('alice', 10n, { onExpire });
@@ -139,10 +140,10 @@ export const leaseCases: readonly QuotaCase[] = [
       assert.deepEqual(released, { status: 'already', as: 'expired' });
       await expectState('alice', { used: 17n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-27 a settle of an unknown hold is charged once',
-    run: async ({ give, settle, reserve, expectState }) => {
+  ),
+  rule(
+    'QS-27 a settle of an unknown hold is charged once',
+    async ({ give, settle, reserve, expectState }) => {
       await give('alice', 100n);
       const id = newId();
 
@@ -155,10 +156,10 @@ export const leaseCases: readonly QuotaCase[] = [
       assert.deepEqual(reserved, { status: 'resolved', as: 'settled' });
       await expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-27 a charge on an unknown row is kept, and the next reserve carries the limit',
-    run: async ({ settle, reserve, read }) => {
+  ),
+  rule(
+    'QS-27 a charge on an unknown row is kept, and the next reserve carries the limit',
+    async ({ settle, reserve, read }) => {
       await settle(newId(), [line('lost', 8n)]);
 
       const result = await reserve(newId(), [line('lost', 90n, { limit: 100n })]);
@@ -168,10 +169,10 @@ export const leaseCases: readonly QuotaCase[] = [
       const state = await read('lost');
       assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 8n, 90n]);
     },
-  },
-  {
-    name: 'QS-28 a reserve can use the amount of an expired lease without a sweep',
-    run: async ({ give, hold, advance, expectState }) => {
+  ),
+  rule(
+    'QS-28 a reserve can use the amount of an expired lease without a sweep',
+    async ({ give, hold, advance, expectState }) => {
       await give('alice', 10n);
       await hold('alice', 10n);
       await advance(ttlMs + 1);
@@ -180,10 +181,10 @@ export const leaseCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
     },
-  },
-  {
-    name: 'QS-28 an operation on one line expires a due lease on all its lines',
-    run: async ({ give, reserve, advance, expectState }) => {
+  ),
+  rule(
+    'QS-28 an operation on one line expires a due lease on all its lines',
+    async ({ give, reserve, advance, expectState }) => {
       await give('group', 100n);
       await give('key', 100n);
       const onExpire = { charge: [3n, 2n] };
@@ -193,10 +194,10 @@ export const leaseCases: readonly QuotaCase[] = [
       await expectState('key', { used: 2n, held: 0n, inFlight: 0 });
       await expectState('group', { used: 3n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-29 eight concurrent sweeps expire each lease once',
-    run: async ({ store, partition, give, hold, advance, expectState }) => {
+  ),
+  rule(
+    'QS-29 eight concurrent sweeps expire each lease once',
+    async ({ store, partition, give, hold, advance, expectState }) => {
       await give('alice', 1_000n);
       for (let count = 0; count < 40; count += 1) {
         await hold('alice', 10n, { onExpire: { charge: [2n] } });
@@ -213,10 +214,10 @@ export const leaseCases: readonly QuotaCase[] = [
       );
       await expectState('alice', { used: 80n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-29 a sweep respects max and its partition, and reports whether more is due',
-    run: async ({ store, partition, give, hold, advance }) => {
+  ),
+  rule(
+    'QS-29 a sweep respects max and its partition, and reports whether more is due',
+    async ({ store, partition, give, hold, advance }) => {
       await give('alice', 100n);
       for (let count = 0; count < 5; count += 1) await hold('alice', 1n);
       assert.deepEqual(await store.sweep({ max: 10, partition }), { expired: 0, more: false });
@@ -229,10 +230,10 @@ export const leaseCases: readonly QuotaCase[] = [
       assert.deepEqual(await store.sweep({ max: 3, partition }), { expired: 3, more: true });
       assert.deepEqual(await store.sweep({ max: 3, partition }), { expired: 2, more: false });
     },
-  },
-  {
-    name: 'QS-30 a change of period with holds in flight leaves both periods exact',
-    run: async ({ reserve, settle, release, advance, expectState }) => {
+  ),
+  rule(
+    'QS-30 a change of period with holds in flight leaves both periods exact',
+    async ({ reserve, settle, release, advance, expectState }) => {
       const november = (amount: bigint) =>
         line('alice', amount, { period: '2026-11', limit: 100n });
       const december = (amount: bigint) =>
@@ -251,10 +252,10 @@ export const leaseCases: readonly QuotaCase[] = [
       await expectState('alice', { period: '2026-11', used: 11n, held: 0n, inFlight: 0 });
       await expectState('alice', { period: '2026-12', used: 9n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-31 the caller’s clock may be wrong by an hour, and jump',
-    run: async ({ give, hold, extend, expectState }) => {
+  ),
+  rule(
+    'QS-31 the caller’s clock may be wrong by an hour, and jump',
+    async ({ give, hold, extend, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
 
@@ -265,10 +266,10 @@ export const leaseCases: readonly QuotaCase[] = [
         });
       }
     },
-  },
-  {
-    name: 'QS-32 with ten thousand due leases, each operation expires only a few of them',
-    run: async (context) => {
+  ),
+  rule(
+    'QS-32 with ten thousand due leases, each operation expires only a few of them',
+    async (context) => {
       await context.give('alice', 1_000_000n);
       const total = 10_000;
       await holdMany(context, total);
@@ -290,7 +291,7 @@ export const leaseCases: readonly QuotaCase[] = [
       assert.equal(remaining, 0);
       await context.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
-  },
+  ),
 ];
 
 async function holdMany({ reserve }: CaseContext, total: number): Promise<void> {

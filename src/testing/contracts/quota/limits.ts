@@ -1,29 +1,27 @@
 /** Limits that reserves carry from key records, and operators' additions to them. */
 import assert from 'node:assert/strict';
 import { maxNanos } from '../../../money.ts';
+import { rule } from '../over-setups.ts';
 import type { QuotaCase } from './case-context.ts';
 import { expectRefused, line, newId } from './case-context.ts';
 
 /** QS-50 to QS-53: limits that reserves carry. */
 export const limitCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-50 a raised limit counts from the next reserve on',
-    run: async ({ reserve, read }) => {
-      await reserve(newId(), [line('alice', 90n, { limit: 100n })]);
+  rule('QS-50 a raised limit counts from the next reserve on', async ({ reserve, read }) => {
+    await reserve(newId(), [line('alice', 90n, { limit: 100n })]);
 
-      const refused = await reserve(newId(), [line('alice', 20n, { limit: 100n })]);
-      const granted = await reserve(newId(), [line('alice', 20n, { limit: 110n })]);
+    const refused = await reserve(newId(), [line('alice', 20n, { limit: 100n })]);
+    const granted = await reserve(newId(), [line('alice', 20n, { limit: 110n })]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, 10n);
-      assert(granted.status === 'held');
-      assert.deepEqual(granted.available, [0n]);
-      assert.equal((await read('alice'))?.limit, 110n);
-    },
-  },
-  {
-    name: 'QS-50 a lowered limit counts immediately, also for the growth of running holds',
-    run: async ({ reserve, extend, read }) => {
+    assert(refused.status === 'insufficient');
+    assert.equal(refused.available, 10n);
+    assert(granted.status === 'held');
+    assert.deepEqual(granted.available, [0n]);
+    assert.equal((await read('alice'))?.limit, 110n);
+  }),
+  rule(
+    'QS-50 a lowered limit counts immediately, also for the growth of running holds',
+    async ({ reserve, extend, read }) => {
       const running = newId();
       await reserve(running, [line('alice', 40n, { limit: 100n })]);
 
@@ -37,10 +35,10 @@ export const limitCases: readonly QuotaCase[] = [
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.held, state?.inFlight], [50n, 40n, 1]);
     },
-  },
-  {
-    name: 'QS-50 a limit below the used amount refuses reserves, but running holds settle',
-    run: async ({ reserve, settle, expectState }) => {
+  ),
+  rule(
+    'QS-50 a limit below the used amount refuses reserves, but running holds settle',
+    async ({ reserve, settle, expectState }) => {
       const running = newId();
       await reserve(running, [line('alice', 40n, { limit: 100n })]);
 
@@ -52,10 +50,10 @@ export const limitCases: readonly QuotaCase[] = [
       assert.equal(settled.status, 'settled');
       await expectState('alice', { used: 40n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-50 each reserve is judged by the limit it carries, in any order',
-    run: async ({ reserve }) => {
+  ),
+  rule(
+    'QS-50 each reserve is judged by the limit it carries, in any order',
+    async ({ reserve }) => {
       await reserve(newId(), [line('alice', 50n, { limit: 100n })]);
       const statuses: string[] = [];
       for (const limit of [60n, 100n, 60n, 100n, 60n, 100n]) {
@@ -65,10 +63,10 @@ export const limitCases: readonly QuotaCase[] = [
       const [refused, held] = ['insufficient', 'held'];
       assert.deepEqual(statuses, [refused, held, refused, held, refused, held]);
     },
-  },
-  {
-    name: 'QS-50 concurrent reserves with two limits never hold more than their own limit',
-    run: async ({ reserve, expectState }) => {
+  ),
+  rule(
+    'QS-50 concurrent reserves with two limits never hold more than their own limit',
+    async ({ reserve, expectState }) => {
       const heldAfter = async (limit: bigint): Promise<bigint> => {
         const result = await reserve(newId(), [line('alice', 10n, { limit })]);
         return result.status === 'held' ? limit - (result.available[0] ?? 0n) : 0n;
@@ -83,10 +81,10 @@ export const limitCases: readonly QuotaCase[] = [
       });
       await expectState('alice', { used: 0n, held: 100n, inFlight: 10 });
     },
-  },
-  {
-    name: 'QS-50 the limit of every line is stored, even if one line refuses the hold',
-    run: async ({ reserve, read }) => {
+  ),
+  rule(
+    'QS-50 the limit of every line is stored, even if one line refuses the hold',
+    async ({ reserve, read }) => {
       const lines = (group: bigint, key: bigint) => [
         line('group', 10n, { limit: group }),
         line('key', 10n, { limit: key }),
@@ -100,10 +98,10 @@ export const limitCases: readonly QuotaCase[] = [
       assert.equal((await read('group'))?.limit, 10n);
       assert.equal((await read('key'))?.limit, 50n);
     },
-  },
-  {
-    name: 'QS-51 an operator’s addition is kept when the limit of the record changes',
-    run: async ({ store, partition, reserve, read }) => {
+  ),
+  rule(
+    'QS-51 an operator’s addition is kept when the limit of the record changes',
+    async ({ store, partition, reserve, read }) => {
       await reserve(newId(), [line('alice', 10n, { limit: 10n })]);
       const row = { partition, subject: 'alice', period: '' };
       await store.adjust({ ...row, id: newId(), addLimit: 30n });
@@ -119,10 +117,10 @@ export const limitCases: readonly QuotaCase[] = [
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.extra, state?.held], [20n, 30n, 50n]);
     },
-  },
-  {
-    name: 'QS-51 an operator’s addition counts for its period only',
-    run: async ({ store, partition, reserve }) => {
+  ),
+  rule(
+    'QS-51 an operator’s addition counts for its period only',
+    async ({ store, partition, reserve }) => {
       const of = (period: string) => line('alice', 15n, { period, limit: 10n });
       const row = { partition, subject: 'alice', period: '2026-11' };
       await store.adjust({ ...row, id: newId(), addLimit: 5n });
@@ -134,10 +132,10 @@ export const limitCases: readonly QuotaCase[] = [
       assert(december.status === 'insufficient');
       assert.equal(december.available, 10n);
     },
-  },
-  {
-    name: 'QS-51 limit plus extra counts as 2^53 − 1 at most, and extra itself is bounded',
-    run: async ({ store, partition, reserve, read }) => {
+  ),
+  rule(
+    'QS-51 limit plus extra counts as 2^53 − 1 at most, and extra itself is bounded',
+    async ({ store, partition, reserve, read }) => {
       const row = { partition, subject: 'alice', period: '' };
       await store.adjust({ ...row, id: newId(), addLimit: maxNanos });
       const before = await read('alice');
@@ -149,10 +147,10 @@ export const limitCases: readonly QuotaCase[] = [
       assert(result.status === 'held');
       assert.deepEqual(result.available, [maxNanos]);
     },
-  },
-  {
-    name: 'QS-52 adjust refuses to set a limit that the latest reserve carried',
-    run: async ({ store, partition, reserve, read }) => {
+  ),
+  rule(
+    'QS-52 adjust refuses to set a limit that the latest reserve carried',
+    async ({ store, partition, reserve, read }) => {
       await reserve(newId(), [line('alice', 10n, { limit: 100n })]);
       const before = await read('alice');
       const change = { id: newId(), partition, subject: 'alice', period: '', limit: 500n };
@@ -164,10 +162,10 @@ export const limitCases: readonly QuotaCase[] = [
       const { limit: _, ...withoutLimit } = change;
       assert.equal((await store.adjust({ ...withoutLimit, addLimit: 5n })).extra, 5n);
     },
-  },
-  {
-    name: 'QS-52 a limit set by adjust counts where the latest reserve carried none',
-    run: async ({ give, hold, reserve, read }) => {
+  ),
+  rule(
+    'QS-52 a limit set by adjust counts where the latest reserve carried none',
+    async ({ give, hold, reserve, read }) => {
       await give('alice', 30n);
       await hold('alice', 10n);
       assert.equal((await give('alice', 50n)).limit, 50n);
@@ -182,5 +180,5 @@ export const limitCases: readonly QuotaCase[] = [
       assert.equal(given.limit, 70n);
       await hold('alice', 50n);
     },
-  },
+  ),
 ];

@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import type { Nanos } from '../../../money.ts';
 import { maxNanos } from '../../../money.ts';
 import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
+import { rule } from '../over-setups.ts';
 import type { QuotaCase } from './case-context.ts';
 import { expectRefused, line, newId, ttlMs } from './case-context.ts';
 
 /** QS-05, QS-38 and QS-39: invalid input, large amounts, valid names. */
 export const numberCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-05 an amount that is negative, too large, fractional or not a bigint is refused',
-    run: async ({ store, partition, give, hold, reserve, settle, extend, read }) => {
+  rule(
+    'QS-05 an amount that is negative, too large, fractional or not a bigint is refused',
+    async ({ store, partition, give, hold, reserve, settle, extend, read }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       const before = await read('alice');
@@ -30,10 +31,10 @@ export const numberCases: readonly QuotaCase[] = [
 
       assert.deepEqual(await read('alice'), before);
     },
-  },
-  {
-    name: 'QS-05 a reserve with invalid input is refused and holds nothing',
-    run: async ({ give, reserve, read }) => {
+  ),
+  rule(
+    'QS-05 a reserve with invalid input is refused and holds nothing',
+    async ({ give, reserve, read }) => {
       for (const subject of ['a', 'b']) await give(subject, 100n);
       const before = await read('a');
       const [a, b] = [line('a', 1n), line('b', 1n)];
@@ -58,10 +59,10 @@ export const numberCases: readonly QuotaCase[] = [
 
       assert.deepEqual(await read('a'), before);
     },
-  },
-  {
-    name: 'QS-05 an extend with the wrong number of amounts or an invalid ttlMs changes nothing',
-    run: async ({ give, hold, extend, read }) => {
+  ),
+  rule(
+    'QS-05 an extend with the wrong number of amounts or an invalid ttlMs changes nothing',
+    async ({ give, hold, extend, read }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       const before = await read('alice');
@@ -73,26 +74,23 @@ export const numberCases: readonly QuotaCase[] = [
 
       assert.deepEqual(await read('alice'), before);
     },
-  },
-  {
-    name: 'QS-38 every amount up to 2^53 − 1 is exact',
-    run: async ({ give, hold, settle, read }) => {
-      for (const [index, amount] of boundaryAmounts.entries()) {
-        const subject = `boundary-${index}`;
-        await give(subject, maxNanos);
-        const id = await hold(subject, amount);
-        assert.equal((await read(subject))?.held, amount);
+  ),
+  rule('QS-38 every amount up to 2^53 − 1 is exact', async ({ give, hold, settle, read }) => {
+    for (const [index, amount] of boundaryAmounts.entries()) {
+      const subject = `boundary-${index}`;
+      await give(subject, maxNanos);
+      const id = await hold(subject, amount);
+      assert.equal((await read(subject))?.held, amount);
 
-        await settle(id, [line(subject, amount)]);
+      await settle(id, [line(subject, amount)]);
 
-        const state = await read(subject);
-        assert.deepEqual([state?.limit, state?.used, state?.held], [maxNanos, amount, 0n]);
-      }
-    },
-  },
-  {
-    name: 'QS-38 sums above 2^31, 2^32 and 1e15 are exact',
-    run: async ({ give, hold, settle, expectState, read }) => {
+      const state = await read(subject);
+      assert.deepEqual([state?.limit, state?.used, state?.held], [maxNanos, amount, 0n]);
+    }
+  }),
+  rule(
+    'QS-38 sums above 2^31, 2^32 and 1e15 are exact',
+    async ({ give, hold, settle, expectState, read }) => {
       await give('alice', maxNanos);
       const step = 333_333_333_333_333n;
       let used = 0n;
@@ -107,10 +105,10 @@ export const numberCases: readonly QuotaCase[] = [
       await hold('alice', rest);
       assert.equal((await read('alice'))?.held, rest);
     },
-  },
-  {
-    name: 'QS-38 the last nano of a limit is granted and not one more',
-    run: async ({ give, hold, reserve }) => {
+  ),
+  rule(
+    'QS-38 the last nano of a limit is granted and not one more',
+    async ({ give, hold, reserve }) => {
       await give('alice', maxNanos);
       await hold('alice', maxNanos - 1n);
       await hold('alice', 1n);
@@ -120,10 +118,10 @@ export const numberCases: readonly QuotaCase[] = [
       assert(result.status === 'insufficient');
       assert.equal(result.available, 0n);
     },
-  },
-  {
-    name: 'QS-39 names with every valid character and the maximum length work and stay distinct',
-    run: async ({ give, hold, expectState }) => {
+  ),
+  rule(
+    'QS-39 names with every valid character and the maximum length work and stay distinct',
+    async ({ give, hold, expectState }) => {
       const names = [...new Set([...subjects, 'constructor', '__proto__'])];
       for (const name of names) await give(name, 1_000n);
 
@@ -133,10 +131,10 @@ export const numberCases: readonly QuotaCase[] = [
         await expectState(name, { used: 0n, held: BigInt(index + 1), inFlight: 1 });
       }
     },
-  },
-  {
-    name: 'QS-39 ids of the minimum and maximum length work',
-    run: async ({ give, reserve, settle, expectState }) => {
+  ),
+  rule(
+    'QS-39 ids of the minimum and maximum length work',
+    async ({ give, reserve, settle, expectState }) => {
       await give('alice', 100n);
       // With a random end, since a store may remember ids forever.
       const long = `AZaz09_-${newId()}${newId()}`.slice(0, 64);
@@ -149,38 +147,32 @@ export const numberCases: readonly QuotaCase[] = [
 
       await expectState('alice', { used: 20n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-39 a subject and its period are kept apart',
-    run: async ({ reserve, expectState }) => {
-      const limit = 100n;
-      await reserve(newId(), [line('a', 1n, { limit })]);
-      await reserve(newId(), [line('a', 2n, { limit, period: '2026-11' })]);
-      await reserve(newId(), [line('a', 3n, { limit, period: '2026-11-20' })]);
-      await reserve(newId(), [line('a-2026-11', 4n, { limit })]);
+  ),
+  rule('QS-39 a subject and its period are kept apart', async ({ reserve, expectState }) => {
+    const limit = 100n;
+    await reserve(newId(), [line('a', 1n, { limit })]);
+    await reserve(newId(), [line('a', 2n, { limit, period: '2026-11' })]);
+    await reserve(newId(), [line('a', 3n, { limit, period: '2026-11-20' })]);
+    await reserve(newId(), [line('a-2026-11', 4n, { limit })]);
 
-      await expectState('a', { used: 0n, held: 1n, inFlight: 1 });
-      await expectState('a', { period: '2026-11', used: 0n, held: 2n, inFlight: 1 });
-      await expectState('a', { period: '2026-11-20', used: 0n, held: 3n, inFlight: 1 });
-      await expectState('a-2026-11', { used: 0n, held: 4n, inFlight: 1 });
-    },
-  },
-  {
-    name: 'QS-39 partitions share nothing',
-    run: async ({ store, give, reserve, read }) => {
-      await give('alice', 100n);
-      const partition = `contract-${newId()}`;
+    await expectState('a', { used: 0n, held: 1n, inFlight: 1 });
+    await expectState('a', { period: '2026-11', used: 0n, held: 2n, inFlight: 1 });
+    await expectState('a', { period: '2026-11-20', used: 0n, held: 3n, inFlight: 1 });
+    await expectState('a-2026-11', { used: 0n, held: 4n, inFlight: 1 });
+  }),
+  rule('QS-39 partitions share nothing', async ({ store, give, reserve, read }) => {
+    await give('alice', 100n);
+    const partition = `contract-${newId()}`;
 
-      await reserve(newId(), [line('alice', 1n, { limit: 5n })], { partition });
+    await reserve(newId(), [line('alice', 1n, { limit: 5n })], { partition });
 
-      assert.equal((await read('alice'))?.held, 0n);
-      const other = await store.read('alice', '', partition);
-      assert.deepEqual([other?.limit, other?.held], [5n, 1n]);
-    },
-  },
-  {
-    name: 'QS-39 every operation refuses invalid names',
-    run: async ({ store, partition, reserve, settle, release, read }) => {
+    assert.equal((await read('alice'))?.held, 0n);
+    const other = await store.read('alice', '', partition);
+    assert.deepEqual([other?.limit, other?.held], [5n, 1n]);
+  }),
+  rule(
+    'QS-39 every operation refuses invalid names',
+    async ({ store, partition, reserve, settle, release, read }) => {
       for (const bad of invalidSubjects) {
         const lines = [line(bad, 1n)];
         await expectRefused(() => reserve(newId(), lines));
@@ -195,10 +187,10 @@ export const numberCases: readonly QuotaCase[] = [
         await expectRefused(() => store.sweep({ max: 1, partition: bad }));
       }
     },
-  },
-  {
-    name: 'QS-39 every operation refuses invalid ids and periods',
-    run: async ({ store, partition, reserve, settle, release, extend, read }) => {
+  ),
+  rule(
+    'QS-39 every operation refuses invalid ids and periods',
+    async ({ store, partition, reserve, settle, release, extend, read }) => {
       const lines = [line('alice', 1n, { limit: 10n })];
       for (const bad of ['short', 'x'.repeat(65), `${'x'.repeat(16)}:`, `${'x'.repeat(16)}\n`]) {
         await expectRefused(() => reserve(bad, lines));
@@ -221,7 +213,7 @@ export const numberCases: readonly QuotaCase[] = [
 
       assert.equal(await read('alice'), undefined);
     },
-  },
+  ),
 ];
 
 const boundaryAmounts: readonly Nanos[] = [

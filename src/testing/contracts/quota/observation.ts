@@ -1,13 +1,14 @@
 /** What a reader sees under load and after everything has ended. */
 import assert from 'node:assert/strict';
+import { rule } from '../over-setups.ts';
 import type { CaseContext, QuotaCase } from './case-context.ts';
 import { line, newId, newIds, ttlMs } from './case-context.ts';
 
 /** QS-41, QS-46 and QS-48: reading. */
 export const observationCases: readonly QuotaCase[] = [
-  {
-    name: 'QS-41 balances are kept longer than leases and ended holds',
-    run: async ({ give, hold, settle, advance, read }) => {
+  rule(
+    'QS-41 balances are kept longer than leases and ended holds',
+    async ({ give, hold, settle, advance, read }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       await settle(id, [line('alice', 10n)]);
@@ -17,10 +18,10 @@ export const observationCases: readonly QuotaCase[] = [
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 10n, 0n]);
     },
-  },
-  {
-    name: 'QS-41 an ended hold is remembered for the 15 minutes in which a settle may be retried',
-    run: async ({ give, hold, settle, advance, expectState }) => {
+  ),
+  rule(
+    'QS-41 an ended hold is remembered for the 15 minutes in which a settle may be retried',
+    async ({ give, hold, settle, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       await settle(id, [line('alice', 10n)]);
@@ -32,30 +33,27 @@ export const observationCases: readonly QuotaCase[] = [
       assert.equal((await settle(id, [line('alice', 10n)])).status, 'already');
       await expectState('alice', { used: 10n, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-46 readers under load always see consistent rows',
-    run: async (context) => {
-      await context.give('alice', 500n);
-      const observe = async (): Promise<void> => {
-        const state = await context.read('alice');
-        assert(state !== undefined);
-        assert(state.used >= 0n && state.held >= 0n);
-        assert(state.used + state.held <= state.limit);
-        // Each hold of the load is 10.
-        assert.equal(state.held, BigInt(state.inFlight) * 10n);
-      };
+  ),
+  rule('QS-46 readers under load always see consistent rows', async (context) => {
+    await context.give('alice', 500n);
+    const observe = async (): Promise<void> => {
+      const state = await context.read('alice');
+      assert(state !== undefined);
+      assert(state.used >= 0n && state.held >= 0n);
+      assert(state.used + state.held <= state.limit);
+      // Each hold of the load is 10.
+      assert.equal(state.held, BigInt(state.inFlight) * 10n);
+    };
 
-      await Promise.all(
-        newIds(100).flatMap((id, index) => [cycle(context, id, index), observe(), observe()]),
-      );
+    await Promise.all(
+      newIds(100).flatMap((id, index) => [cycle(context, id, index), observe(), observe()]),
+    );
 
-      await observe();
-    },
-  },
-  {
-    name: 'QS-48 after all calls have ended nothing is held, and used is the sum of the charges',
-    run: async (context) => {
+    await observe();
+  }),
+  rule(
+    'QS-48 after all calls have ended nothing is held, and used is the sum of the charges',
+    async (context) => {
       await context.give('alice', 100_000n);
 
       const charges = await Promise.all(newIds(100).map((id, index) => cycle(context, id, index)));
@@ -66,13 +64,10 @@ export const observationCases: readonly QuotaCase[] = [
       const used = charges.reduce((sum, charge) => sum + charge, 0n);
       await context.expectState('alice', { used, held: 0n, inFlight: 0 });
     },
-  },
-  {
-    name: 'QS-48 an unknown subject has no row',
-    run: async ({ read }) => {
-      assert.equal(await read(newId()), undefined);
-    },
-  },
+  ),
+  rule('QS-48 an unknown subject has no row', async ({ read }) => {
+    assert.equal(await read(newId()), undefined);
+  }),
 ];
 
 /**

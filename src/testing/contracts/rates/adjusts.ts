@@ -1,120 +1,93 @@
 /** The cases of the rate limiter contract for `adjust`, and for limits that change. */
 import assert from 'node:assert/strict';
 import type { RateTake } from '../../../ports/rate-limiter.ts';
-import type { SubjectCase } from '../over-setups.ts';
+import { rule, type SubjectCase } from '../over-setups.ts';
 import { bucket, grantedOf, grantsOf, type RateLimiterSetup, take, waitOf } from './rate-case.ts';
 
 /** A bucket holds 60 and refills by 1 in each second. */
 export const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
-  {
-    name: 'RL-16 gives back an amount',
-    run: async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(60)));
+  rule('RL-16 gives back an amount', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
 
-      await adjust(setup, own(-20));
+    await adjust(setup, own(-20));
 
-      assert.deepEqual(await grantsOf(setup, own, [20, 1]), [true, false]);
-    },
-  },
-  {
-    name: 'RL-17 gives back no more than was taken',
-    run: async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(10)));
+    assert.deepEqual(await grantsOf(setup, own, [20, 1]), [true, false]);
+  }),
+  rule('RL-17 gives back no more than was taken', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(10)));
 
-      await adjust(setup, own(-50));
+    await adjust(setup, own(-50));
 
-      assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-    },
-  },
-  {
-    name: 'RL-18 gives back nothing to a bucket that is full',
-    run: async (setup) => {
-      const own = bucket();
+    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
+  }),
+  rule('RL-18 gives back nothing to a bucket that is full', async (setup) => {
+    const own = bucket();
 
-      await adjust(setup, own(-50));
+    await adjust(setup, own(-50));
 
-      assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-    },
-  },
-  {
-    name: 'RL-19 takes a further amount, also from a full bucket',
-    run: async (setup) => {
-      const [own, full] = [bucket(), bucket()];
-      await grantedOf(take(setup, own(10)));
+    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
+  }),
+  rule('RL-19 takes a further amount, also from a full bucket', async (setup) => {
+    const [own, full] = [bucket(), bucket()];
+    await grantedOf(take(setup, own(10)));
 
-      await adjust(setup, own(20), full(20));
+    await adjust(setup, own(20), full(20));
 
-      assert.deepEqual(await grantsOf(setup, own, [31, 30]), [false, true]);
-      assert.deepEqual(await grantsOf(setup, full, [41, 40]), [false, true]);
-    },
-  },
-  {
-    name: 'RL-20 empties a bucket at most, whatever the further amount is',
-    run: async (setup) => {
-      const [own, full] = [bucket(), bucket()];
-      await grantedOf(take(setup, own(10)));
+    assert.deepEqual(await grantsOf(setup, own, [31, 30]), [false, true]);
+    assert.deepEqual(await grantsOf(setup, full, [41, 40]), [false, true]);
+  }),
+  rule('RL-20 empties a bucket at most, whatever the further amount is', async (setup) => {
+    const [own, full] = [bucket(), bucket()];
+    await grantedOf(take(setup, own(10)));
 
-      await adjust(setup, own(1_000), full(1_000));
+    await adjust(setup, own(1_000), full(1_000));
 
-      for (const known of [own, full]) {
-        const { retryAfterMs, remaining } = await waitOf(take(setup, known(1)));
-        assert(retryAfterMs <= 1_000, `${retryAfterMs} ms is the wait for more than 1`);
-        assert.deepEqual(remaining, [0]);
-      }
-    },
-  },
-  {
-    name: 'RL-21 makes all of several concurrent corrections',
-    run: async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(20)));
+    for (const known of [own, full]) {
+      const { retryAfterMs, remaining } = await waitOf(take(setup, known(1)));
+      assert(retryAfterMs <= 1_000, `${retryAfterMs} ms is the wait for more than 1`);
+      assert.deepEqual(remaining, [0]);
+    }
+  }),
+  rule('RL-21 makes all of several concurrent corrections', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(20)));
 
-      const changes = Array.from({ length: 10 }, () => [own(3), own(-1)]).flat();
-      await Promise.all(changes.map((change) => adjust(setup, change)));
+    const changes = Array.from({ length: 10 }, () => [own(3), own(-1)]).flat();
+    await Promise.all(changes.map((change) => adjust(setup, change)));
 
-      assert.deepEqual(await grantsOf(setup, own, [21, 20]), [false, true]);
-    },
-  },
-  {
-    name: 'RL-22 keeps refilling while it is corrected',
-    run: async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(60)));
+    assert.deepEqual(await grantsOf(setup, own, [21, 20]), [false, true]);
+  }),
+  rule('RL-22 keeps refilling while it is corrected', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
 
-      await setup.advance(1_500);
-      await adjust(setup, own(-10));
-      await setup.advance(1_500);
+    await setup.advance(1_500);
+    await adjust(setup, own(-10));
+    await setup.advance(1_500);
 
-      assert.deepEqual(await grantsOf(setup, own, [13, 2]), [true, false]);
-    },
-  },
-  {
-    name: 'RL-23 grants by a raised limit at once',
-    run: async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(60)));
+    assert.deepEqual(await grantsOf(setup, own, [13, 2]), [true, false]);
+  }),
+  rule('RL-23 grants by a raised limit at once', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
 
-      await grantedOf(take(setup, own(60, 120)));
-      await waitOf(take(setup, own(2, 120)));
-    },
-  },
-  {
-    name: 'RL-24 refuses by a lowered limit at once, with a true wait',
-    run: async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(30)));
+    await grantedOf(take(setup, own(60, 120)));
+    await waitOf(take(setup, own(2, 120)));
+  }),
+  rule('RL-24 refuses by a lowered limit at once, with a true wait', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(30)));
 
-      const { retryAfterMs } = await waitOf(take(setup, own(1, 30)));
-      await setup.advance(retryAfterMs);
+    const { retryAfterMs } = await waitOf(take(setup, own(1, 30)));
+    await setup.advance(retryAfterMs);
 
-      await grantedOf(take(setup, own(1, 30)));
-    },
-  },
-  {
-    name: 'RL-25 corrects a bucket by the limit that it has now, and not by an earlier one',
-    run: async (setup) => {
+    await grantedOf(take(setup, own(1, 30)));
+  }),
+  rule(
+    'RL-25 corrects a bucket by the limit that it has now, and not by an earlier one',
+    async (setup) => {
       const own = bucket();
       await grantedOf(take(setup, own(50)));
       await grantedOf(take(setup, own(450, 600)));
@@ -124,7 +97,7 @@ export const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
       const { remaining } = await take(setup, own(1, 600));
       assert.deepEqual(remaining, [149]);
     },
-  },
+  ),
 ];
 
 async function adjust({ limiter }: RateLimiterSetup, ...takes: readonly RateTake[]): Promise<void> {
