@@ -28,7 +28,6 @@ export interface PostgresLocation {
   readonly schema?: string;
 }
 
-/** Runs the statements of one store. */
 export interface Statements {
   /**
    * The rows of a statement. After a serialization failure or deadlock (40001, 40P01) it is sent
@@ -45,7 +44,6 @@ const schemaPlaceholder = '"tollgate"';
 /** How often a statement is sent; a lost race means that another statement has made progress. */
 const maxTries = 10;
 
-/** Runs statements in the configured schema; their text calls it `"tollgate"`. */
 export function statements({ client, schema = 'tollgate' }: PostgresLocation): Statements {
   // A schema name can't be a bound parameter; this one has been validated and is quoted.
   const inSchema = (text: string): string =>

@@ -17,7 +17,6 @@ const dialect: SqlDialect = {
   items: (array) => `json_array_elements(CAST(${array} AS json))`,
 };
 
-/** An engine over migrated tables. */
 export function postgresEngine(location: PostgresLocation): SqlEngine {
   const { rows } = statements(location);
   return {

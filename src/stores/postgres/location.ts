@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { methods } from '../../ports/set-up.ts';
 import type { PostgresLocation } from './client.ts';
 
-/** Schemas for the members of {@link PostgresLocation}, for checking a maker's options. */
 export const locationMembers: Readonly<Record<keyof PostgresLocation, z.ZodType>> = {
   client: methods('query'),
   schema: z
@@ -12,7 +11,6 @@ export const locationMembers: Readonly<Record<keyof PostgresLocation, z.ZodType>
     .optional(),
 };
 
-/** Remedies for {@link locationMembers}. */
 export const locationRemedies: Readonly<Record<string, string>> = {
   client: 'Give it a Pool of pg, or an object with its query(text, values)',
 };

@@ -87,7 +87,6 @@ export async function migratePostgres(
   if (problem !== undefined) throw new ConfigurationError(`migratePostgres: ${problem}`);
 }
 
-/** The version of a schema, and the oldest version that a process may know to use it. */
 interface SchemaVersion {
   readonly version: number;
   readonly oldestCompatible: number;
@@ -116,7 +115,6 @@ async function newestIn(
   }
 }
 
-/** False where a newer version of the package has changed what this one uses. */
 function isUsable({ version, oldestCompatible }: SchemaVersion): boolean {
   return version <= postgresMigrations.length || oldestCompatible <= postgresMigrations.length;
 }
@@ -127,7 +125,6 @@ function tooNew({ version, oldestCompatible }: SchemaVersion): string {
   return `The schema has version ${version}, ${needed}. ${own}: update it.`;
 }
 
-/** The problem with the schema's version, as a sentence; undefined where it can be used. */
 export async function versionProblem(
   { rows }: Statements,
   options: CallOptions,

@@ -56,7 +56,6 @@ interface BusySubject {
   count: number;
 }
 
-/** The queues of a store. */
 export class QuotaBatches {
   readonly #send: SendBatch;
   readonly #busy = new Map<string, BusySubject>();
@@ -150,7 +149,6 @@ export class QuotaBatches {
     }
   }
 
-  /** Sends a batch and passes on its answers, or returns why there are none. */
   async #attempt(
     partition: string,
     members: readonly Member[],

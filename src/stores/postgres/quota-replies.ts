@@ -51,7 +51,6 @@ export function reserveResult(reply: JsonValue | undefined, lines: number): Rese
   }
 }
 
-/** One result per lease, in the order of the inputs. */
 export function extendResults(
   reply: JsonValue | undefined,
   count: number,
@@ -61,7 +60,6 @@ export function extendResults(
   return replies.map(extendResult);
 }
 
-/** The result for one lease. */
 export function extendResult(reply: JsonValue): ExtendResult {
   const status = member(reply, 'status');
   if (status === 'held') return { status, expiresAtMs: countOf(reply, 'expiresAtMs') };
@@ -70,7 +68,6 @@ export function extendResult(reply: JsonValue): ExtendResult {
   return { status, as: literalOf(reply, 'as', ['settled', 'released', 'expired', 'unknown']) };
 }
 
-/** The result of a settle. */
 export function settleResult(reply: JsonValue | undefined): SettleResult {
   const status = member(reply, 'status');
   switch (status) {
@@ -87,7 +84,6 @@ export function settleResult(reply: JsonValue | undefined): SettleResult {
   }
 }
 
-/** The result of a release. */
 export function releaseResult(reply: JsonValue | undefined): ReleaseResult {
   const status = member(reply, 'status');
   if (status === 'released') return { status };
@@ -95,7 +91,6 @@ export function releaseResult(reply: JsonValue | undefined): ReleaseResult {
   return { status, as: literalOf(reply, 'as', ['settled', 'released', 'expired']) };
 }
 
-/** The result of one statement of a sweep. */
 export function sweepResult(reply: JsonValue | undefined): {
   readonly expired: number;
   readonly more: boolean;
@@ -116,7 +111,6 @@ export function quotaState(reply: JsonValue | undefined): QuotaState {
   };
 }
 
-/** The state of a row after an adjustment. */
 export function adjustResult(reply: JsonValue | undefined): AdjustResult {
   return { ...quotaState(reply), replay: flagOf(reply, 'replay') };
 }

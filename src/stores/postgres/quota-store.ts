@@ -91,7 +91,6 @@ const maxBatch = 100;
 /** How many holds have their extends in batches; those of older ones go alone. */
 const maxKnownHolds = 100_000;
 
-/** Calls a function in the database with JSON, which returns JSON. */
 type CallFunction = (
   sql: string,
   input: unknown,
@@ -144,7 +143,6 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
   };
 }
 
-/** What each call asks of the store, in batches. */
 function operationsOfCalls(
   call: CallFunction,
 ): Pick<PostgresQuotaStore, 'reserve' | 'extend' | 'settle' | 'release'> {

@@ -1,7 +1,6 @@
 /** Migration 5: the quota operations sweep, read and adjust. */
 import { extraTooLarge, limitStatedByRecords } from '../../ports/quota-input.ts';
 
-/** Creates `quota_sweep`, `quota_read` and `quota_adjust`. */
 export const quotaCare: string = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);

@@ -5,7 +5,6 @@
  * can't block a whole connection pool.
  */
 
-/** Creates `quota_reserve`, `quota_extend`, `quota_settle` and `quota_release`. */
 export const quotaOperations = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);

@@ -4,7 +4,6 @@ import { StoreUnavailable } from '../../ports/call-options.ts';
 import { bigintAt, textAt } from './columns.ts';
 import type { SqlDialect, SqlEngine } from './engine.ts';
 
-/** The statements, by what they do. */
 export function catalogStatements({ table }: SqlDialect) {
   const catalogs = table('catalogs');
   return {

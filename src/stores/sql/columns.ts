@@ -22,7 +22,6 @@ export function textAt(row: unknown, column: string): string {
   return textOrNoneAt(row, column) ?? corrupt(column);
 }
 
-/** Text, or undefined for NULL. */
 export function textOrNoneAt(row: unknown, column: string): string | undefined {
   const value = valueAt(row, column);
   return value === undefined || typeof value === 'string' ? value : corrupt(column);
@@ -44,7 +43,6 @@ export function nanosAt(row: unknown, column: string): Nanos {
   return isNanos(value) ? value : corrupt(column);
 }
 
-/** The same, or undefined for NULL. */
 export function nanosOrNoneAt(row: unknown, column: string): Nanos | undefined {
   return valueAt(row, column) === undefined ? undefined : nanosAt(row, column);
 }
@@ -55,7 +53,6 @@ export function integerAt(row: unknown, column: string): number {
   return Number.isSafeInteger(value) ? value : corrupt(column);
 }
 
-/** The same, or undefined for NULL. */
 export function integerOrNoneAt(row: unknown, column: string): number | undefined {
   return valueAt(row, column) === undefined ? undefined : integerAt(row, column);
 }
@@ -66,7 +63,6 @@ export function numberAt(row: unknown, column: string): number {
   return Number.isFinite(value) ? value : corrupt(column);
 }
 
-/** The same, or undefined for NULL. */
 export function numberOrNoneAt(row: unknown, column: string): number | undefined {
   return valueAt(row, column) === undefined ? undefined : numberAt(row, column);
 }
@@ -79,7 +75,6 @@ export function flagAt(row: unknown, column: string): boolean {
   return number === 0n || number === 1n ? number === 1n : corrupt(column);
 }
 
-/** One of the expected literals. */
 export function literalAt<T extends string>(
   row: unknown,
   column: string,

@@ -17,7 +17,6 @@ export interface SqlEngine {
   readonly closing: { readonly maxTries: number; readonly pauseMs: number };
   /** Whether a row was refused for its content, so that a retry is useless. */
   isRefused(error: unknown): boolean;
-  /** The rows of a query. */
   read(
     text: string,
     values: readonly SqlValue[],

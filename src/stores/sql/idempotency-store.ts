@@ -17,7 +17,6 @@ export interface SqlIdempotencyStore extends IdempotencyStore {
   abandon(...args: Parameters<IdempotencyStore['abandon']>): Promise<AbandonResult>;
 }
 
-/** The statements, by what they do. */
 export function claimStatements({ table, claims: { ended, forget }, now }: SqlDialect) {
   const isOpen = `name = $1 AND claim_id = $2 AND state = 'running' AND ${forget} > ${now}`;
   return {

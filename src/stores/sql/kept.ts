@@ -9,7 +9,6 @@ export const defaultKeptBytes: number = 64 * 1024 * 1024;
 /** How many entries of an owner are forgotten at once. */
 const maxForgotten = 1_000;
 
-/** The statements, by what they do. */
 export function keptStatements(dialect: SqlDialect) {
   const { table, now } = dialect;
   const kept = table('kept');
@@ -46,7 +45,6 @@ export interface KeptEntry {
   readonly size: number;
 }
 
-/** Keeps entries of one owner. */
 export async function keep(
   engine: SqlEngine,
   { ttlMs, ...input }: Omit<KeepInput, 'entries'>,

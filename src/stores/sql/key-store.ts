@@ -29,7 +29,6 @@ export interface SqlKeyStore extends KeyTable {
   page(query?: KeyPageQuery): Promise<KeyPage>;
 }
 
-/** The statements, by what they do. */
 export function keyStatements({ table, contains, json }: SqlDialect) {
   const keys = table('keys');
   const select = `

@@ -6,25 +6,21 @@ import type { SqlKeyStoreOptions } from './key-store.ts';
 import type { SqlResultStoreOptions } from './result-store.ts';
 import type { SqlUsageSinkOptions } from './usage-sink.ts';
 
-/** The members of {@link SqlKeyStoreOptions}. */
 export const keyStoreMembers: Readonly<Record<keyof SqlKeyStoreOptions, z.ZodType>> = {
   pepper: text('must be text').optional(),
   allowWeakKeys: flag.optional(),
 };
 
-/** The members of {@link SqlItemStoreOptions}. */
 export const itemStoreMembers: Readonly<Record<keyof SqlItemStoreOptions, z.ZodType>> = {
   maxBytes: positive.optional(),
   maxItemBytes: positive.optional(),
 };
 
-/** The members of {@link SqlResultStoreOptions}. */
 export const resultStoreMembers: Readonly<Record<keyof SqlResultStoreOptions, z.ZodType>> = {
   maxBytes: positive.optional(),
   maxAgeMs: positive.optional(),
 };
 
-/** The members of {@link SqlUsageSinkOptions}. */
 export const usageSinkMembers: Readonly<Record<keyof SqlUsageSinkOptions, z.ZodType>> = {
   flushMs: wait.optional(),
   maxBufferedRecords: positive.optional(),

@@ -36,7 +36,6 @@ const columns: readonly SqlColumn[] = [
 
 const insertion: SqlInsert = { table: 'refusals', columns, conflict: '(id) DO NOTHING' };
 
-/** The statements, by what they do. */
 export function refusalStatements({ table, utcDay }: SqlDialect) {
   const filterClause = `
 FROM ${table('refusals')}

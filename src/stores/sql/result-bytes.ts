@@ -5,7 +5,6 @@ import { stringsFrom } from './usage-json.ts';
 
 const lineFeed = 10;
 
-/** The bytes of a reply. */
 export function resultBytes({ headers, body }: StoredResult): Uint8Array {
   return Buffer.concat([Buffer.from(`${jsonWithBigints(headers)}\n`), body]);
 }

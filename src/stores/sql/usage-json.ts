@@ -23,7 +23,6 @@ export function stringsFrom(
   return entries === undefined ? undefined : Object.fromEntries(entries);
 }
 
-/** The amount held for each subject and period. */
 export function linesFrom(value: JsonValue | undefined): readonly RecordedLine[] | undefined {
   return listOf(value, (item) => {
     const subject = member(item, 'subject');
@@ -34,7 +33,6 @@ export function linesFrom(value: JsonValue | undefined): readonly RecordedLine[]
   });
 }
 
-/** The attempts on channels. */
 export function attemptsFrom(value: JsonValue | undefined): readonly CallAttempt[] | undefined {
   return listOf(value, (item) => {
     const channelId = member(item, 'channelId');
@@ -50,7 +48,6 @@ export function attemptsFrom(value: JsonValue | undefined): readonly CallAttempt
   });
 }
 
-/** How often each tool was called. */
 export function toolCallsFrom(value: JsonValue | undefined): ToolCalls | undefined {
   if (!isJsonObject(value)) return undefined;
   const calls: { [Row in CostMember]?: number } = {};
@@ -68,7 +65,6 @@ function listOf<T>(
   return Array.isArray(value) ? allOf(items(value), read) : undefined;
 }
 
-/** All items, or undefined where one is not valid. */
 function allOf<T, U>(
   list: readonly T[],
   read: (item: T) => U | undefined,

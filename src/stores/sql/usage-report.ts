@@ -189,13 +189,11 @@ export interface UsageCursor {
   readonly seq: bigint;
 }
 
-/** A record with its row number. */
 export interface NumberedRecord {
   readonly seq: bigint;
   readonly record: UsageRecord;
 }
 
-/** A checked {@link UsagePage} with its defaults. */
 export interface CheckedPage {
   readonly limit: number;
   readonly after: UsageCursor | undefined;
@@ -345,7 +343,6 @@ export function checkDeletion(
   return limit;
 }
 
-/** A row of a report with this many groupings, from a database row. */
 export function reportRowFrom(row: unknown, groupings: number): UsageReportRow {
   const countOf = (column: string): number => integerAt(row, column);
   const names = ['name_1', 'name_2'].slice(0, groupings);

@@ -30,7 +30,6 @@ WHERE excluded.revision > known.revision`,
 /** The number of parameters of a filter. */
 const filterValueCount = 7;
 
-/** The statements, by what they do. */
 export function usageStatements(dialect: SqlDialect) {
   const { table, items } = dialect;
   const usage = table('usage');

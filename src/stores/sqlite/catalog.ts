@@ -41,7 +41,6 @@ export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<Publ
   return publishedCatalog('sqliteCatalog', sqliteCatalogTable(client, clock), options);
 }
 
-/** The table of versions in a migrated database. */
 export function sqliteCatalogTable(client: SqliteHandle, clock: Clock): CatalogTable {
   return sqlCatalogTable(sqliteEngine(client, clock), insertVersion);
 }

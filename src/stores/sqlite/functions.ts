@@ -16,7 +16,6 @@ import { integerAt, integerOrNoneAt, textAt } from '../sql/columns.ts';
 import type { KeepInput, RatesInput, SqlFunctions } from '../sql/engine.ts';
 import type { Connection } from './handle.ts';
 
-/** The functions by their names. */
 export const functions: {
   readonly [Name in keyof SqlFunctions]: (
     connection: Connection,

@@ -27,11 +27,9 @@ export interface SqliteStatement {
  */
 export type SqliteValue = string | bigint | number | Uint8Array | null;
 
-/** A handle whose results are checked and whose failures are the errors of a store. */
 export interface Connection {
   /** All rows of a query at once, since an open cursor would pin its snapshot. */
   rows(sql: string, ...values: SqliteValue[]): readonly unknown[];
-  /** The only row of a query, or undefined. */
   row(sql: string, ...values: SqliteValue[]): unknown;
   run(sql: string, ...values: SqliteValue[]): void;
   /**
@@ -41,11 +39,9 @@ export interface Connection {
    *   at once while it has not been free for a second of such waits
    */
   transaction<T>(work: () => T, options?: TransactionOptions): T;
-  /** Runs reads outside a transaction, and maps the driver's errors. */
   reading<T>(work: () => T, options?: CallOptions): T;
 }
 
-/** How a transaction runs. */
 export interface TransactionOptions extends CallOptions {
   /** False: the commit is not synced, so that a crash of the machine may lose it. Default: true. */
   readonly isDurable?: boolean;
@@ -70,7 +66,6 @@ const settings = `${waitBriefly} ${synced}`;
 /** In WAL mode such a commit can be lost with the machine, but never a part of it. */
 const unsynced = 'PRAGMA synchronous = NORMAL;';
 
-/** A connection over a handle. The tables may be created later. */
 export function connectionTo(db: SqliteHandle): Connection {
   const statement = statementCache(db);
   let isConfigured = false;
@@ -114,7 +109,6 @@ export function connectionTo(db: SqliteHandle): Connection {
   };
 }
 
-/** Begins transactions, which wait for the lock unless it was not free for long. */
 function beginning(db: SqliteHandle): (timeoutMs: number) => void {
   // A deferred transaction would lock at its first write, and fail if another connection has
   // written since BEGIN.
@@ -133,7 +127,6 @@ function beginning(db: SqliteHandle): (timeoutMs: number) => void {
   };
 }
 
-/** Prepares each statement once. */
 function statementCache(db: SqliteHandle): (sql: string) => SqliteStatement {
   const prepared = new Map<string, SqliteStatement>();
   return (sql) => {
@@ -170,7 +163,6 @@ export function execWhenFree(db: SqliteHandle, sql: string, timeoutMs: number): 
   }
 }
 
-/** Runs a statement without waiting for a lock. */
 function execAtOnce(db: SqliteHandle, sql: string): void {
   db.exec('PRAGMA busy_timeout = 0');
   try {
@@ -198,7 +190,6 @@ function commitAfter<T>(db: SqliteHandle, work: () => T): T {
   return result;
 }
 
-/** Rolls back, unless the failure has done so already. */
 function rollBack(db: SqliteHandle): void {
   try {
     db.exec('ROLLBACK');

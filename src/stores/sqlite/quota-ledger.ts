@@ -20,7 +20,6 @@ import {
 import { nanosFrom } from '../sql/usage-json.ts';
 import type { Connection } from './handle.ts';
 
-/** One partition at one moment of the store's clock. */
 export interface PartitionLedger {
   readonly connection: Connection;
   readonly partition: string;
@@ -34,7 +33,6 @@ export interface Row extends Omit<QuotaState, 'limit'> {
   readonly isCarried: boolean;
 }
 
-/** One line of a reservation. */
 export interface HeldLine {
   readonly subject: string;
   readonly period: string;
@@ -45,7 +43,6 @@ export interface HeldLine {
   readonly onExpire: Nanos;
 }
 
-/** How a reservation ended. */
 export type HoldEnding = 'settled' | 'released' | 'expired';
 
 /** A reservation that is held, or has ended. */
@@ -120,7 +117,6 @@ export const hotStatements: readonly string[] = [
   dueLeases,
 ];
 
-/** The row of a subject and period, or undefined. */
 export function findRow(
   { connection, partition }: PartitionLedger,
   subject: string,
@@ -140,7 +136,6 @@ export function findRow(
   };
 }
 
-/** Creates a row without a limit where there is none. */
 export function makeRow(
   { connection, partition }: PartitionLedger,
   subject: string,
@@ -164,7 +159,6 @@ export function carryLimit(
   return kept;
 }
 
-/** Writes an operator's change of a row. */
 export function changeRow(
   { connection, partition }: PartitionLedger,
   { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
@@ -180,14 +174,12 @@ export function availableOf(row: Row | undefined): bigint {
   return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
 }
 
-/** The changes of a step to the amounts of a row. */
 interface AmountChanges {
   readonly used?: bigint;
   readonly held?: bigint;
   readonly inFlight?: bigint;
 }
 
-/** Changes the amounts of one row, which must exist. */
 export function changeAmounts(
   { connection, partition }: PartitionLedger,
   { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
@@ -205,7 +197,6 @@ export function inFlightOf(
   return integerAt(connection.row(countLeases, partition, subject, BigInt(max)), 'leases');
 }
 
-/** Holds every line; the caller has made sure that each fits, and created the rows. */
 export function hold(
   ledger: PartitionLedger,
   id: string,
@@ -221,7 +212,6 @@ export function hold(
   }
 }
 
-/** Writes a renewed lease: its end, its lines, and whether its call is idle. */
 export function renew(ledger: PartitionLedger, before: Hold, renewed: Hold): void {
   const { connection, partition } = ledger;
   const { id, lines, dueAtMs, isIdle } = renewed;

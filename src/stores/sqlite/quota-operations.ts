@@ -38,7 +38,6 @@ import {
   renew,
 } from './quota-ledger.ts';
 
-/** Holds every line or none. */
 export function reserve(ledger: PartitionLedger, input: ReserveInput): ReserveResult {
   expireDueOf(ledger, input.lines);
   const known = findHold(ledger, input.id);
@@ -147,7 +146,6 @@ export function extend(
   return { status: 'held', expiresAtMs: dueAtMs };
 }
 
-/** The lines with the added amounts, or why they can't be added. */
 function grow(
   ledger: PartitionLedger,
   lines: readonly HeldLine[],
@@ -197,7 +195,6 @@ export function release(ledger: PartitionLedger, { id, lines }: ReleaseInput): R
   return { status: 'released' };
 }
 
-/** The public state of a row, or undefined. */
 export function read(
   ledger: PartitionLedger,
   subject: string,
@@ -210,7 +207,6 @@ export function read(
   return { ...state, limit: row.limit ?? 0n };
 }
 
-/** Applies an operator's change to a row, unless its id was applied before. */
 export function adjust(ledger: PartitionLedger, input: AdjustInput, replay: boolean): AdjustResult {
   const { subject, period } = input;
   makeRow(ledger, subject, period);

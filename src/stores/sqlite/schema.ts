@@ -156,7 +156,6 @@ const compatibility = `
 ALTER TABLE tollgate_schema ADD COLUMN oldest_compatible INTEGER NOT NULL DEFAULT 1;
 `;
 
-/** Finds when a key was used last. */
 const usageByKey = `
 CREATE INDEX tollgate_usage_key ON tollgate_usage (key_id, started_at_ms);
 `;
@@ -178,7 +177,6 @@ CREATE TABLE tollgate_refusal (
 CREATE INDEX tollgate_refusal_time ON tollgate_refusal (refused_at_ms, id);
 `;
 
-/** The member or the path that is wrong. */
 const refusalDetail = `
 ALTER TABLE tollgate_refusal ADD COLUMN detail TEXT;
 `;
