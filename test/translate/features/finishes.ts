@@ -1,8 +1,10 @@
 /** How replies end, what they used, and replies that are of no use. */
+
 import type { ContentEvent, ReplyUsage } from '../../../src/canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { calls, ends, says, thinks } from './parts.ts';
 import { both, got, type ReplyRow, sent } from './reply-rows.ts';
+import { replyRow } from './wire-text.ts';
 
 const t = (text: string) => ({ type: 'text', text });
 const chat = (message: JsonObject, finish_reason: JsonValue, more: JsonObject = {}) => ({
@@ -128,78 +130,71 @@ export const finishes: readonly ReplyRow[] = [
       gemini: both(gemini(ofGemini, run)),
     }),
   ),
-  {
-    is: 'a call that ends as other text does',
-    events: [...call, ends('stop')],
-    chat: got(chat({ tool_calls: [fn] }, 'tool_calls')),
-    responses: got({ output: ['function_call f: {"a":1}'] }),
-    messages: got(claude('tool_use', use)),
-    gemini: got(gemini('STOP', run)),
-  },
-  {
-    is: 'a call that ends with another reason',
-    events: [...call, ends('tool_calls', { native: 'OTHER' })],
-    gemini: sent(gemini('OTHER', run)),
-  },
-  {
-    is: 'another end with its name',
-    events: [says('a'), ends('other', { native: 'LANGUAGE', message: 'Because.' })],
-    chat: got(chat({ content: 'a' }, 'stop', { native_finish_reason: 'LANGUAGE' }), {
-      lost: ['finish_message'],
-    }),
-    responses: got({ output: ['message: a'] }, { lost: ['finish_message'] }),
-    messages: got(claude('end_turn', t('a')), { lost: ['finish_message'] }),
-    gemini: [
-      sent({ ...gemini('LANGUAGE', { text: 'a' }), finishMessage: 'Because.' }),
-      got({ ...gemini('OTHER', { text: 'a' }), finishMessage: 'Because.' }),
-    ],
-  },
-  {
-    is: 'a filter that explains',
-    events: [says('First'), ends('content_filter', { native: 'SAFETY', message: 'Not that.' })],
-    chat: got(
-      chat({ content: 'First', refusal: 'Not that.' }, 'content_filter', {
-        native_finish_reason: 'SAFETY',
-      }),
-    ),
-    responses: got({ output: ['message: First', 'message: Not that.'] }),
-    messages: got({ content: [t('First')], ...refusal('Not that.') }),
-    gemini: got({ ...gemini('SAFETY', { text: 'First' }), finishMessage: 'Not that.' }),
-  },
-  {
-    is: 'a filter after reasoning',
-    events: [thinks('a'), ends('content_filter')],
-    responses: got({ output: ['message: Reply blocked: content_filter'] }),
-  },
-  {
-    is: 'a filter with a name',
-    events: [ends('content_filter', { native: 'RECITATION' })],
-    responses: got({ output: ['message: Reply blocked: RECITATION'] }),
-    messages: got({ content: [], ...refusal('Reply blocked: RECITATION') }),
-  },
-  {
-    is: 'an explanation of Anthropic',
-    events: [says('a'), ends('content_filter', { message: 'Too rude.' })],
-    messages: sent({ ...claude('refusal', t('a')), stop_details: { explanation: 'Too rude.' } }),
-  },
-  {
-    is: 'an explanation of Google',
-    events: [says('a'), ends('content_filter', { native: 'RECITATION', message: 'A song.' })],
-    gemini: sent({ ...gemini('RECITATION', { text: 'a' }), finishMessage: 'A song.' }),
-  },
-  {
-    is: 'an empty reply that a limit ended',
-    events: [ends('length')],
-    responses: got({ output: ['message: '], ...cut }),
-    messages: both({ content: [], stop_reason: 'max_tokens' }),
-    gemini: got(gemini('MAX_TOKENS', { text: '' })),
-  },
-  {
-    is: 'an empty reply that a filter ended',
-    events: [ends('content_filter')],
-    chat: both(chat({}, 'content_filter')),
-    gemini: got({ finishReason: 'SAFETY' }),
-  },
+  replyRow('a call that ends as other text does', [...call, ends('stop')])`
+    chat > {message:{tool_calls:[{id:"c0",type:"function",function:{name:"f",
+      arguments:"{\"a\":1}"}}]},finish_reason:"tool_calls"}
+    responses > {output:["function_call f: {\"a\":1}"]}
+    messages > {content:[{type:"tool_use",id:"c0",name:"f",input:{a:1}}],stop_reason:"tool_use"}
+    gemini > {parts:[{functionCall:{id:"c0",name:"f",args:{a:1}}}],finishReason:"STOP"}
+  `,
+  replyRow('a call that ends with another reason', [
+    ...call,
+    ends('tool_calls', { native: 'OTHER' }),
+  ])`
+    gemini < {parts:[{functionCall:{id:"c0",name:"f",args:{a:1}}}],finishReason:"OTHER"}
+  `,
+  replyRow('another end with its name', [
+    says('a'),
+    ends('other', { native: 'LANGUAGE', message: 'Because.' }),
+  ])`
+    chat > {message:{content:"a"},finish_reason:"stop",native_finish_reason:"LANGUAGE"}
+      | lost finish_message
+    responses > {output:["message: a"]} | lost finish_message
+    messages > {content:[{type:"text",text:"a"}],stop_reason:"end_turn"} | lost finish_message
+    gemini < {parts:[{text:"a"}],finishReason:"LANGUAGE",finishMessage:"Because."}
+    gemini > {parts:[{text:"a"}],finishReason:"OTHER",finishMessage:"Because."}
+  `,
+  replyRow('a filter that explains', [
+    says('First'),
+    ends('content_filter', { native: 'SAFETY', message: 'Not that.' }),
+  ])`
+    chat > {message:{content:"First",refusal:"Not that."},finish_reason:"content_filter",
+      native_finish_reason:"SAFETY"}
+    responses > {output:["message: First","message: Not that."]}
+    messages > {content:[{type:"text",text:"First"}],stop_reason:"refusal",stop_details:
+      {type:"refusal",category:null,explanation:"Not that."}}
+    gemini > {parts:[{text:"First"}],finishReason:"SAFETY",finishMessage:"Not that."}
+  `,
+  replyRow('a filter after reasoning', [thinks('a'), ends('content_filter')])`
+    responses > {output:["message: Reply blocked: content_filter"]}
+  `,
+  replyRow('a filter with a name', [ends('content_filter', { native: 'RECITATION' })])`
+    responses > {output:["message: Reply blocked: RECITATION"]}
+    messages > {content:[],stop_reason:"refusal",stop_details:{type:"refusal",category:null,
+      explanation:"Reply blocked: RECITATION"}}
+  `,
+  replyRow('an explanation of Anthropic', [
+    says('a'),
+    ends('content_filter', { message: 'Too rude.' }),
+  ])`
+    messages < {content:[{type:"text",text:"a"}],stop_reason:"refusal",stop_details:
+      {explanation:"Too rude."}}
+  `,
+  replyRow('an explanation of Google', [
+    says('a'),
+    ends('content_filter', { native: 'RECITATION', message: 'A song.' }),
+  ])`
+    gemini < {parts:[{text:"a"}],finishReason:"RECITATION",finishMessage:"A song."}
+  `,
+  replyRow('an empty reply that a limit ended', [ends('length')])`
+    responses > {output:["message: "],status:"incomplete",why:"max_output_tokens"}
+    messages <> {content:[],stop_reason:"max_tokens"}
+    gemini > {parts:[{text:""}],finishReason:"MAX_TOKENS"}
+  `,
+  replyRow('an empty reply that a filter ended', [ends('content_filter')])`
+    chat <> {message:{},finish_reason:"content_filter"}
+    gemini > {finishReason:"SAFETY"}
+  `,
   ...(
     [
       ['SAFETY', 'SAFETY'],
@@ -222,58 +217,38 @@ export const finishes: readonly ReplyRow[] = [
       gemini: got({ promptFeedback: { blockReason, blockReasonMessage: 'No.' } }),
     }),
   ),
-  {
-    is: 'a prompt that Google blocked',
-    events: [{ type: 'blocked', reason: 'SAFETY', message: 'No.' }],
-    gemini: sent({ promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: 'No.' } }),
-  },
-  {
-    is: 'one empty choice among two',
-    events: [says('a'), ends('stop'), ends('other', { choice: 1 })],
-    chat: sent(
-      {
-        choices: [
-          { index: 0, message: { content: 'a' }, finish_reason: 'stop' },
-          { index: 1, message: { content: '' }, finish_reason: null },
-        ],
-      },
-      { isWhole: true },
-    ),
-  },
+  replyRow('a prompt that Google blocked', [{ type: 'blocked', reason: 'SAFETY', message: 'No.' }])`
+    gemini < {promptFeedback:{blockReason:"SAFETY",blockReasonMessage:"No."}}
+  `,
+  replyRow('one empty choice among two', [says('a'), ends('stop'), ends('other', { choice: 1 })])`
+    chat < {choices:[{index:0,message:{content:"a"},finish_reason:"stop"},{index:1,message:
+      {content:""},finish_reason:null}]} | whole
+  `,
 ];
 
 /** Replies that are of no use: the events after a text in the same reply, or none. */
 export const unusables: readonly ReplyRow[] = [
-  {
-    is: 'nothing at all',
-    events: [empty],
-    chat: [
-      ...[[], [{ index: 0 }], [{ index: 0, message: {}, finish_reason: 'stop' }].slice(1)].map(
-        (choices) => sent({ choices }, { isWhole: true }),
-      ),
-      sent(chat({ content: null }, null), { isWhole: true }),
-      sent(chat({ content: '' }, 'other'), { isWhole: true }),
-    ],
-    messages: [sent({}, { isWhole: true }), sent({ content: 'text' }, { isWhole: true })],
-  },
-  {
-    is: 'an error as the finish',
-    events: [unusable],
-    chat: [
-      sent(chat({ content: '' }, 'error'), { isWhole: true }),
-      sent(chat({ tool_calls: [{ id: 'a' }] }, 'tool_calls'), { isWhole: true }),
-    ],
-    gemini: [
-      'MALFORMED_FUNCTION_CALL',
-      ...['MALFORMED_RESPONSE', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
-      'MISSING_THOUGHT_SIGNATURE',
-    ].map((word) => sent(gemini(word))),
-  },
-  {
-    is: 'an error as the finish after a text',
-    events: [says('a'), unusable],
-    chat: sent(chat({ content: 'a' }, 'error'), { isWhole: true }),
-  },
+  replyRow('nothing at all', [empty])`
+    chat < {choices:[]} | whole
+    chat < {choices:[{index:0}]} | whole
+    chat < {choices:[]} | whole
+    chat < {message:{content:null},finish_reason:null} | whole
+    chat < {message:{content:""},finish_reason:"other"} | whole
+    messages < {} | whole
+    messages < {content:"text"} | whole
+  `,
+  replyRow('an error as the finish', [unusable])`
+    chat < {message:{content:""},finish_reason:"error"} | whole
+    chat < {message:{tool_calls:[{id:"a"}]},finish_reason:"tool_calls"} | whole
+    gemini < {parts:[],finishReason:"MALFORMED_FUNCTION_CALL"}
+    gemini < {parts:[],finishReason:"MALFORMED_RESPONSE"}
+    gemini < {parts:[],finishReason:"UNEXPECTED_TOOL_CALL"}
+    gemini < {parts:[],finishReason:"TOO_MANY_TOOL_CALLS"}
+    gemini < {parts:[],finishReason:"MISSING_THOUGHT_SIGNATURE"}
+  `,
+  replyRow('an error as the finish after a text', [says('a'), unusable])`
+    chat < {message:{content:"a"},finish_reason:"error"} | whole
+  `,
 ];
 
 const counts = (members: Partial<ReplyUsage>): ContentEvent => ({
@@ -286,100 +261,61 @@ const counts = (members: Partial<ReplyUsage>): ContentEvent => ({
   },
 });
 const used = (members: Partial<ReplyUsage>) => [says('a'), ends('stop'), counts(members)];
-const inChat = (usage: JsonObject) => chat({ content: 'a' }, 'stop', { usage });
-const inClaude = (usage: JsonObject) => ({ ...claude('end_turn', t('a')), usage });
-const inGemini = (usageMetadata: JsonObject) => ({
-  ...gemini('STOP', { text: 'a' }),
-  usageMetadata,
-});
 
 /** Usage. */
 export const usages: readonly ReplyRow[] = [
-  {
-    is: 'the usage with cached and reasoning tokens',
-    events: used({ inputTokens: 11, outputTokens: 7, cachedInputTokens: 3, reasoningTokens: 2 }),
-    chat: both(
-      inChat({
-        ...{ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
-        prompt_tokens_details: { cached_tokens: 3 },
-        completion_tokens_details: { reasoning_tokens: 2 },
-      }),
-    ),
-    responses: got({
-      output: ['message: a'],
-      usage: {
-        ...{ input_tokens: 11, output_tokens: 7, total_tokens: 18 },
-        input_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
-        output_tokens_details: { reasoning_tokens: 2 },
-      },
-    }),
-    messages: got(
-      inClaude({
-        ...{ input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 3 },
-        ...{ output_tokens: 7, output_tokens_details: { thinking_tokens: 2 } },
-      }),
-    ),
-    gemini: both(
-      inGemini({
-        ...{ promptTokenCount: 11, candidatesTokenCount: 5, totalTokenCount: 18 },
-        ...{ thoughtsTokenCount: 2, cachedContentTokenCount: 3 },
-      }),
-    ),
-  },
-  {
-    is: 'the usage with tokens that were written to a cache',
-    events: used({
+  replyRow(
+    'the usage with cached and reasoning tokens',
+    used({ inputTokens: 11, outputTokens: 7, cachedInputTokens: 3, reasoningTokens: 2 }),
+  )`
+    chat <> {message:{content:"a"},finish_reason:"stop",usage:{prompt_tokens:11,completion_tokens:7,
+      total_tokens:18,prompt_tokens_details:{cached_tokens:3},completion_tokens_details:
+      {reasoning_tokens:2}}}
+    responses > {output:["message: a"],usage:{input_tokens:11,output_tokens:7,total_tokens:18,
+      input_tokens_details:{cached_tokens:3,cache_write_tokens:0},output_tokens_details:
+      {reasoning_tokens:2}}}
+    messages > {content:[{type:"text",text:"a"}],stop_reason:"end_turn",usage:{input_tokens:8,
+      cache_creation_input_tokens:0,cache_read_input_tokens:3,output_tokens:7,output_tokens_details:
+      {thinking_tokens:2}}}
+    gemini <> {parts:[{text:"a"}],finishReason:"STOP",usageMetadata:{promptTokenCount:11,
+      candidatesTokenCount:5,totalTokenCount:18,thoughtsTokenCount:2,cachedContentTokenCount:3}}
+  `,
+  replyRow(
+    'the usage with tokens that were written to a cache',
+    used({
       ...{ inputTokens: 11, outputTokens: 7, cachedInputTokens: 3 },
       ...{ cacheWriteTokens: 2, toolCalls: {} },
     }),
-    messages: [
-      got(
-        inClaude({
-          ...{ input_tokens: 6, cache_creation_input_tokens: 2, cache_read_input_tokens: 3 },
-          output_tokens: 7,
-        }),
-      ),
-      sent(
-        inClaude({
-          ...{ input_tokens: 6, cache_creation_input_tokens: 2, cache_read_input_tokens: 3 },
-          output_tokens: 7,
-        }),
-      ),
-    ],
-  },
-  {
-    is: 'the usage with audio',
-    events: used({ inputTokens: 20, outputTokens: 5, audioInputTokens: 3, audioOutputTokens: 4 }),
-    chat: sent(
-      inChat({
-        ...{ prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
-        prompt_tokens_details: { audio_tokens: 3 },
-        completion_tokens_details: { audio_tokens: 4 },
-      }),
-    ),
-  },
-  {
-    is: 'more reasoning than output',
-    events: used({ inputTokens: 10, outputTokens: 10, reasoningTokens: 11 }),
-    gemini: got(
-      inGemini({
-        ...{ promptTokenCount: 10, candidatesTokenCount: 0, totalTokenCount: 20 },
-        thoughtsTokenCount: 10,
-      }),
-    ),
-  },
-  {
-    is: 'no usage',
-    events: [says('a'), ends('stop')],
-    responses: got({ output: ['message: a'], usage: null }),
-    gemini: sent(inGemini({ promptTokenCount: '5', candidatesTokenCount: -3 })),
-  },
-  {
-    is: 'usage of a reply that is of no use',
-    events: [empty, counts({ inputTokens: 3, outputTokens: 4 })],
-    chat: sent(
-      { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } },
-      { isWhole: true },
-    ),
-  },
+  )`
+    messages > {content:[{type:"text",text:"a"}],stop_reason:"end_turn",usage:{input_tokens:6,
+      cache_creation_input_tokens:2,cache_read_input_tokens:3,output_tokens:7}}
+    messages < {content:[{type:"text",text:"a"}],stop_reason:"end_turn",usage:{input_tokens:6,
+      cache_creation_input_tokens:2,cache_read_input_tokens:3,output_tokens:7}}
+  `,
+  replyRow(
+    'the usage with audio',
+    used({ inputTokens: 20, outputTokens: 5, audioInputTokens: 3, audioOutputTokens: 4 }),
+  )`
+    chat < {message:{content:"a"},finish_reason:"stop",usage:{prompt_tokens:20,completion_tokens:5,
+      total_tokens:25,prompt_tokens_details:{audio_tokens:3},completion_tokens_details:
+      {audio_tokens:4}}}
+  `,
+  replyRow(
+    'more reasoning than output',
+    used({ inputTokens: 10, outputTokens: 10, reasoningTokens: 11 }),
+  )`
+    gemini > {parts:[{text:"a"}],finishReason:"STOP",usageMetadata:{promptTokenCount:10,
+      candidatesTokenCount:0,totalTokenCount:20,thoughtsTokenCount:10}}
+  `,
+  replyRow('no usage', [says('a'), ends('stop')])`
+    responses > {output:["message: a"],usage:null}
+    gemini < {parts:[{text:"a"}],finishReason:"STOP",usageMetadata:{promptTokenCount:"5",
+      candidatesTokenCount:-3}}
+  `,
+  replyRow('usage of a reply that is of no use', [
+    empty,
+    counts({ inputTokens: 3, outputTokens: 4 }),
+  ])`
+    chat < {choices:[],usage:{prompt_tokens:3,completion_tokens:4}} | whole
+  `,
 ];

@@ -1,8 +1,11 @@
 /** How much a model should reason, per model, and whether it is shown. */
+
 import type { Part } from '../../../src/canonical/request.ts';
 import type { ReasoningEffort } from '../../../src/ports/catalog.ts';
+import { json } from './fragments.ts';
 import { assistant, call, result, signedBy, text, thought, tool, user } from './parts.ts';
-import { type Form, loses, type RequestRow, reads, writes } from './request-rows.ts';
+import { type Form, type RequestRow, writes } from './request-rows.ts';
+import { requestRow } from './wire-text.ts';
 import type { To } from './wires.ts';
 
 const reasoning = (
@@ -13,8 +16,6 @@ const reasoning = (
 ) => ({ reasoning: { effort, budgetTokens, includeThoughts, ...(budgetAt && { budgetAt }) } });
 const lost = 'reasoning_effort';
 const opus = 'claude-opus-5';
-const sonnet = 'claude-sonnet-4-5';
-const haiku = 'claude-3-haiku';
 
 /** What a chat upstream with these efforts gets; `~` before it: another one, which is listed. */
 const chat = (expected: string | undefined, ...efforts: readonly ReasoningEffort[]): Form => {
@@ -31,8 +32,6 @@ const claude = (model: string, thinking: object, effort?: string, ...listed: str
     model,
     ...listed,
   );
-const adaptive = { type: 'adaptive', display: 'summarized' };
-const enabled = (budget_tokens: number) => ({ type: 'enabled', budget_tokens });
 const all = ['none', 'minimal', 'low', 'medium', 'high'] as const;
 
 /** The levels and budgets of Gemini's models for the efforts from none to max. */
@@ -70,109 +69,69 @@ const loop = (...first: readonly Part[]) => ({
     user(result('b', 'B')),
   ],
 });
-const uses = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
-const answers = (id: string, output: string) => ({
-  role: 'user',
-  content: [{ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: output }] }],
-});
-const looped = (...first: readonly object[]) => ({
-  tools: [{ name: 'f', input_schema: { type: 'object', properties: {} } }],
-  messages: [
-    { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
-    { role: 'assistant', content: [...first, uses('a')] },
-    answers('a', 'A'),
-    { role: 'assistant', content: [uses('b')] },
-    answers('b', 'B'),
-  ] as never,
-});
 
 /** Efforts, budgets and summaries. */
 export const reasoningSettings: readonly RequestRow[] = [
   ...ofGemini,
-  {
-    is: 'the effort high',
-    request: reasoning('high'),
-    chat: [
-      reads({ reasoning_effort: 'high' }, { read: reasoning('high', undefined, true) }),
-      chat('high', ...all),
-      loses([lost]),
-    ],
-    responses: [
-      reads({ reasoning: { effort: 'high' } }, { read: reasoning('high', undefined, false) }),
-      reads(
-        { reasoning: { effort: 'high', summary: 'auto' } },
-        { read: reasoning('high', undefined, true) },
-      ),
-    ],
-    messages: [
-      reads(
-        { output_config: { effort: 'high' } },
-        { read: reasoning('high', undefined, false), names: { reasoning: 'output_config.effort' } },
-      ),
-      claude(opus, adaptive, 'high'),
-      loses([lost], haiku),
-    ],
-    gemini: [
-      reads({ generationConfig: { thinkingConfig: { thinkingLevel: 'HIGH' } } }),
-      reads({ generationConfig: { thinkingConfig: { thinkingLevel: 'thinking_level_high' } } }),
-      loses([lost], 'gemini-2.0-flash'),
-    ],
-  },
-  {
-    is: 'the effort none',
-    request: reasoning('none'),
-    chat: [
-      reads({ reasoning_effort: 'none' }, { read: reasoning('none', undefined, false) }),
-      chat('~low', 'low', 'high'),
-    ],
-    responses: reads(
-      { reasoning: { effort: 'none' } },
-      { read: reasoning('none', undefined, false) },
-    ),
-    messages: [
-      reads({ thinking: { type: 'disabled' } }, { read: reasoning('none', undefined, false) }),
-      reads(
-        { thinking: { type: 'disabled' }, output_config: { effort: 'low' } },
-        { read: reasoning('none', undefined, false), lost: ['output_config.effort'] },
-      ),
-      claude(opus, { type: 'disabled' }),
-      claude(sonnet, { type: 'disabled' }),
-      loses([], haiku),
-    ],
-    gemini: loses([], 'gemini-2.0-flash'),
-  },
-  {
-    is: 'the effort minimal',
-    request: reasoning('minimal'),
-    chat: chat('~low', 'none', 'low', 'medium'),
-    messages: [claude(opus, adaptive, 'low', lost), claude(sonnet, enabled(1_024))],
-  },
-  {
-    is: 'the effort low',
-    request: reasoning('low'),
-    chat: chat('~high', 'high', 'max'),
-    messages: claude(sonnet, enabled(2_048)),
-  },
-  {
-    is: 'the effort medium',
-    request: reasoning('medium'),
-    chat: chat('~high', 'low', 'high'),
-    messages: claude(sonnet, enabled(8_191), undefined, lost),
-  },
-  {
-    is: 'the effort xhigh',
-    request: reasoning('xhigh'),
-    messages: [claude(opus, adaptive, 'xhigh'), claude('claude-opus-4-6', adaptive, 'high', lost)],
-  },
-  {
-    is: 'the effort max',
-    request: reasoning('max', undefined, false),
-    chat: chat('~high', ...all),
-    messages: reads(
-      { output_config: { effort: 'max' } },
-      { names: { reasoning: 'output_config.effort' } },
-    ),
-  },
+  requestRow('the effort high', reasoning('high'))`
+    chat < {reasoning_effort:"high"} | read ${reasoning('high', undefined, true)}
+    chat > {reasoning_effort:"high"} | to {reasoning:"effort",efforts:["none","minimal","low",
+      "medium","high"]}
+    chat > {} | lost reasoning_effort
+    responses < {reasoning:{effort:"high"}} | read ${reasoning('high', undefined, false)}
+    responses < {reasoning:{effort:"high",summary:"auto"}}
+      | read ${reasoning('high', undefined, true)}
+    messages < {output_config:{effort:"high"}} | read ${reasoning('high', undefined, false)}
+      | names {reasoning:"output_config.effort"}
+    messages > {thinking:{type:"adaptive",display:"summarized"},output_config:{effort:"high"}}
+      | to "claude-opus-5"
+    messages > {} | lost reasoning_effort | to "claude-3-haiku"
+    gemini < {generationConfig:{thinkingConfig:{thinkingLevel:"HIGH"}}}
+    gemini < {generationConfig:{thinkingConfig:{thinkingLevel:"thinking_level_high"}}}
+    gemini > {} | lost reasoning_effort | to "gemini-2.0-flash"
+  `,
+  requestRow('the effort none', reasoning('none'))`
+    chat < {reasoning_effort:"none"} | read ${reasoning('none', undefined, false)}
+    chat > {reasoning_effort:"low"} | lost reasoning_effort | to {reasoning:"effort",efforts:["low",
+      "high"]}
+    responses < {reasoning:{effort:"none"}} | read ${reasoning('none', undefined, false)}
+    messages < {thinking:{type:"disabled"}} | read ${reasoning('none', undefined, false)}
+    messages < {thinking:{type:"disabled"},output_config:{effort:"low"}}
+      | read ${reasoning('none', undefined, false)} | lost output_config.effort
+    messages > {thinking:{type:"disabled"}} | to "claude-opus-5"
+    messages > {thinking:{type:"disabled"}} | to "claude-sonnet-4-5"
+    messages > {} | to "claude-3-haiku"
+    gemini > {} | to "gemini-2.0-flash"
+  `,
+  requestRow('the effort minimal', reasoning('minimal'))`
+    chat > {reasoning_effort:"low"} | lost reasoning_effort | to {reasoning:"effort",efforts:
+      ["none","low","medium"]}
+    messages > {thinking:{type:"adaptive",display:"summarized"},output_config:{effort:"low"}}
+      | lost reasoning_effort | to "claude-opus-5"
+    messages > {thinking:{type:"enabled",budget_tokens:1024}} | to "claude-sonnet-4-5"
+  `,
+  requestRow('the effort low', reasoning('low'))`
+    chat > {reasoning_effort:"high"} | lost reasoning_effort | to {reasoning:"effort",efforts:
+      ["high","max"]}
+    messages > {thinking:{type:"enabled",budget_tokens:2048}} | to "claude-sonnet-4-5"
+  `,
+  requestRow('the effort medium', reasoning('medium'))`
+    chat > {reasoning_effort:"high"} | lost reasoning_effort | to {reasoning:"effort",efforts:
+      ["low","high"]}
+    messages > {thinking:{type:"enabled",budget_tokens:8191}} | lost reasoning_effort
+      | to "claude-sonnet-4-5"
+  `,
+  requestRow('the effort xhigh', reasoning('xhigh'))`
+    messages > {thinking:{type:"adaptive",display:"summarized"},output_config:{effort:"xhigh"}}
+      | to "claude-opus-5"
+    messages > {thinking:{type:"adaptive",display:"summarized"},output_config:{effort:"high"}}
+      | lost reasoning_effort | to "claude-opus-4-6"
+  `,
+  requestRow('the effort max', reasoning('max', undefined, false))`
+    chat > {reasoning_effort:"high"} | lost reasoning_effort | to {reasoning:"effort",efforts:
+      ["none","minimal","low","medium","high"]}
+    messages < {output_config:{effort:"max"}} | names {reasoning:"output_config.effort"}
+  `,
   ...(
     [
       [0, 'none', { type: 'disabled' }, undefined, 128],
@@ -199,206 +158,118 @@ export const reasoningSettings: readonly RequestRow[] = [
       ),
     }),
   ),
-  {
-    is: 'a budget that is too small',
-    request: reasoning(undefined, 5),
-    messages: claude(sonnet, enabled(1_024), undefined, lost),
-  },
-  {
-    is: 'any budget',
-    request: reasoning(undefined, -1),
-    messages: writes({}, sonnet),
-    gemini: reads({ generationConfig: { thinkingConfig: { thinkingBudget: -1 } } }),
-  },
-  {
-    is: 'a budget that is shown',
-    request: reasoning(undefined, 8, true),
-    messages: [
-      reads({ thinking: { type: 'enabled', budget_tokens: 8 } }),
-      reads(
-        {
-          thinking: {
-            ...{ type: 'enabled', budget_tokens: 8 },
-            block_binding: { prefix_mismatch_behavior: 'error' },
-          },
-        },
-        { lost: ['thinking.block_binding'] },
-      ),
-    ],
-    gemini: reads({
-      generationConfig: { thinkingConfig: { thinkingBudget: 8, includeThoughts: true } },
-    }),
-  },
-  {
-    is: 'a budget that is hidden',
-    request: reasoning(undefined, 8, false),
-    messages: reads({ thinking: { type: 'enabled', budget_tokens: 8, display: 'omitted' } }),
-  },
-  {
-    is: 'a budget beside an effort',
-    request: reasoning('low', 2_000, true, 'b'),
-    chat: [writes({ reasoning_effort: 'low' }, 'gpt-5.4', 'b'), loses([lost, 'b'], 'gpt-4.1')],
-    messages: reads(
-      { thinking: { type: 'enabled', budget_tokens: 2_000 }, output_config: { effort: 'low' } },
-      { names: { reasoning: 'output_config.effort' } },
-    ),
-    gemini: [
-      gemini('gemini-3-pro-preview', { thinkingLevel: 'LOW', includeThoughts: true }, 'b'),
-      gemini('gemini-2.5-flash', { thinkingBudget: 2_000, includeThoughts: true }, lost),
-    ],
-  },
-  {
-    is: 'adaptive thinking with an effort',
-    request: reasoning('xhigh', undefined, false),
-    messages: reads(
-      { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
-      { names: { reasoning: 'output_config.effort' } },
-    ),
-  },
-  {
-    is: 'reasoning that is shown',
-    request: reasoning(undefined, undefined, true),
-    chat: chat(undefined, ...all),
-    responses: [
-      ...['auto', 'concise', 'detailed'].map((summary) =>
-        reads({ reasoning: { summary } }, { names: { reasoning: 'reasoning.summary' } }),
-      ),
-      reads(
-        { reasoning: { generate_summary: 'auto' } },
-        { names: { reasoning: 'reasoning.summary' } },
-      ),
-    ],
-    messages: reads({ thinking: { type: 'adaptive', display: 'summarized' } }),
-  },
-  {
-    is: 'reasoning that is hidden',
-    request: reasoning(undefined, undefined, false),
-    messages: [
-      reads({ thinking: { type: 'adaptive' } }),
-      reads({ thinking: { type: 'adaptive', display: 'updates' } }, { lost: ['thinking.display'] }),
-    ],
-  },
-  {
-    is: 'thinking between tools',
-    request: {},
-    messages: reads({ thinking: { type: 'between_tools' } }, { lost: ['thinking'] }),
-  },
-  {
-    is: 'an effort that is shown',
-    request: reasoning('low', undefined, true),
-    messages: claude(opus, adaptive, 'low'),
-  },
-  {
-    is: 'an effort that is hidden',
-    request: reasoning('high', undefined, false),
-    messages: claude(opus, { type: 'adaptive', display: 'omitted' }, 'high'),
-    gemini: gemini('gemini-3-flash', { thinkingLevel: 'HIGH', includeThoughts: false }),
-  },
-  {
-    is: 'a limit that leaves no room for a budget',
-    request: { ...reasoning('high'), maxOutputTokens: 1_024 },
-    messages: writes({ max_tokens: 1_024 }, sonnet, lost),
-  },
-  {
-    is: 'an effort and sampling',
-    request: { ...reasoning('low'), temperature: 1.5, topP: 0.5, topK: 5 },
-    messages: writes(
-      { thinking: enabled(2_048), temperature: 1 },
-      sonnet,
-      ...['temperature', 'top_p', 'top_k', 'temperature'].slice(0, 3),
-    ),
-  },
-  {
-    is: 'an effort and a required call',
-    request: {
-      ...reasoning('low'),
-      tools: [tool('f')],
-      toolChoice: { mode: 'required', names: [] },
-    },
-    messages: [
-      writes(
-        {
-          tools: [{ name: 'f', input_schema: { type: 'object', properties: {} } }],
-          tool_choice: { type: 'any' },
-        },
-        sonnet,
-        lost,
-      ),
-      writes({
-        tools: [{ name: 'f', input_schema: { type: 'object', properties: {} } }],
-        tool_choice: { type: 'any' },
-        thinking: adaptive,
-        output_config: { effort: 'low' },
-      }),
-    ],
-  },
-  {
-    is: 'an effort after a call that began with thinking',
-    request: loop(thought('Hm.', signedBy('anthropic', 'c2ln'))),
-    messages: writes(
-      {
-        ...looped({ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }),
-        thinking: enabled(2_048),
-      },
-      sonnet,
-    ),
-  },
-  {
-    is: 'an effort after a call that began without thinking',
-    request: loop(),
-    messages: writes(looped(), sonnet, lost),
-  },
-  {
-    is: 'an effort after a call that is over',
-    request: {
-      ...reasoning('low'),
-      tools: [tool('f')],
-      turns: [...loop().turns, assistant(text('So.')), user(text('?'))],
-    },
-    messages: writes(
-      {
-        ...looped(),
-        messages: [
-          ...(looped().messages as never[]),
-          { role: 'assistant', content: [{ type: 'text', text: 'So.' }] },
-          { role: 'user', content: [{ type: 'text', text: '?' }] },
-        ],
-        thinking: enabled(2_048),
-      },
-      sonnet,
-    ),
-  },
-  {
-    is: 'functions of GPT-5.6, which then takes no effort',
-    request: { tools: [tool('f')] },
-    chat: writes(
-      {
-        reasoning_effort: 'none',
-        tools: [
-          {
-            type: 'function',
-            function: { name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
-          },
-        ],
-      },
-      'gpt-5.6',
-    ),
-  },
-  {
-    is: 'an effort and functions of GPT-5.6',
-    request: { ...reasoning('high'), tools: [tool('f')] },
-    chat: writes(
-      {
-        reasoning_effort: 'none',
-        tools: [
-          {
-            type: 'function',
-            function: { name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
-          },
-        ],
-      },
-      'gpt-5.6',
-      lost,
-    ),
-  },
+  requestRow('a budget that is too small', reasoning(undefined, 5))`
+    messages > {thinking:{type:"enabled",budget_tokens:1024}} | lost reasoning_effort
+      | to "claude-sonnet-4-5"
+  `,
+  requestRow('any budget', reasoning(undefined, -1))`
+    messages > {} | to "claude-sonnet-4-5"
+    gemini < {generationConfig:{thinkingConfig:{thinkingBudget:-1}}}
+  `,
+  requestRow('a budget that is shown', reasoning(undefined, 8, true))`
+    messages < {thinking:{type:"enabled",budget_tokens:8}}
+    messages < {thinking:{type:"enabled",budget_tokens:8,block_binding:
+      {prefix_mismatch_behavior:"error"}}} | lost thinking.block_binding
+    gemini < {generationConfig:{thinkingConfig:{thinkingBudget:8,includeThoughts:true}}}
+  `,
+  requestRow('a budget that is hidden', reasoning(undefined, 8, false))`
+    messages < {thinking:{type:"enabled",budget_tokens:8,display:"omitted"}}
+  `,
+  requestRow('a budget beside an effort', reasoning('low', 2_000, true, 'b'))`
+    chat > {reasoning_effort:"low"} | lost b | to "gpt-5.4"
+    chat > {} | lost reasoning_effort, b | to "gpt-4.1"
+    messages < {thinking:{type:"enabled",budget_tokens:2000},output_config:{effort:"low"}}
+      | names {reasoning:"output_config.effort"}
+    gemini > {generationConfig:{thinkingConfig:{thinkingLevel:"LOW",includeThoughts:true}}} | lost b
+      | to "gemini-3-pro-preview"
+    gemini > {generationConfig:{thinkingConfig:{thinkingBudget:2000,includeThoughts:true}}}
+      | lost reasoning_effort | to "gemini-2.5-flash"
+  `,
+  requestRow('adaptive thinking with an effort', reasoning('xhigh', undefined, false))`
+    messages < {thinking:{type:"adaptive"},output_config:{effort:"xhigh"}}
+      | names {reasoning:"output_config.effort"}
+  `,
+  requestRow('reasoning that is shown', reasoning(undefined, undefined, true))`
+    chat > {} | to {reasoning:"effort",efforts:["none","minimal","low","medium","high"]}
+    responses < {reasoning:{summary:"auto"}} | names {reasoning:"reasoning.summary"}
+    responses < {reasoning:{summary:"concise"}} | names {reasoning:"reasoning.summary"}
+    responses < {reasoning:{summary:"detailed"}} | names {reasoning:"reasoning.summary"}
+    responses < {reasoning:{generate_summary:"auto"}} | names {reasoning:"reasoning.summary"}
+    messages < {thinking:{type:"adaptive",display:"summarized"}}
+  `,
+  requestRow('reasoning that is hidden', reasoning(undefined, undefined, false))`
+    messages < {thinking:{type:"adaptive"}}
+    messages < {thinking:{type:"adaptive",display:"updates"}} | lost thinking.display
+  `,
+  requestRow('thinking between tools', {})`
+    messages < {thinking:{type:"between_tools"}} | lost thinking
+  `,
+  requestRow('an effort that is shown', reasoning('low', undefined, true))`
+    messages > {thinking:{type:"adaptive",display:"summarized"},output_config:{effort:"low"}}
+      | to "claude-opus-5"
+  `,
+  requestRow('an effort that is hidden', reasoning('high', undefined, false))`
+    messages > {thinking:{type:"adaptive",display:"omitted"},output_config:{effort:"high"}}
+      | to "claude-opus-5"
+    gemini > {generationConfig:{thinkingConfig:{thinkingLevel:"HIGH",includeThoughts:false}}}
+      | to "gemini-3-flash"
+  `,
+  requestRow('a limit that leaves no room for a budget', {
+    ...reasoning('high'),
+    maxOutputTokens: 1_024,
+  })`
+    messages > {max_tokens:1024} | lost reasoning_effort | to "claude-sonnet-4-5"
+  `,
+  requestRow('an effort and sampling', {
+    ...reasoning('low'),
+    temperature: 1.5,
+    topP: 0.5,
+    topK: 5,
+  })`
+    messages > {thinking:{type:"enabled",budget_tokens:2048},temperature:1}
+      | lost temperature, top_p, top_k | to "claude-sonnet-4-5"
+  `,
+  requestRow('an effort and a required call', {
+    ...reasoning('low'),
+    tools: [tool('f')],
+    toolChoice: { mode: 'required', names: [] },
+  })`
+    messages > {${json.claudeTool},tool_choice:{type:"any"}} | lost reasoning_effort
+      | to "claude-sonnet-4-5"
+    messages > {${json.claudeTool},tool_choice:{type:"any"},thinking:{type:"adaptive",
+      display:"summarized"},output_config:{effort:"low"}}
+  `,
+  requestRow(
+    'an effort after a call that began with thinking',
+    loop(thought('Hm.', signedBy('anthropic', 'c2ln'))),
+  )`
+    messages > [{role:"assistant",content:[{type:"thinking",thinking:"Hm.",signature:"c2ln"},
+      ${json.claudeCallA}]},{role:"user",content:[${json.claudeResult}]},{role:"assistant",content:
+      [{type:"tool_use",id:"b",name:"f",input:{}}]},{role:"user",content:
+      [${json.claudeResultB}]}] & {${json.claudeTool},thinking:{type:"enabled",budget_tokens:2048}}
+      | to "claude-sonnet-4-5"
+  `,
+  requestRow('an effort after a call that began without thinking', loop())`
+    messages > [${json.claudeCall},{role:"user",content:[${json.claudeResult}]},{role:"assistant",
+      content:[{type:"tool_use",id:"b",name:"f",input:{}}]},{role:"user",content:
+      [${json.claudeResultB}]}] & {${json.claudeTool}} | lost reasoning_effort
+      | to "claude-sonnet-4-5"
+  `,
+  requestRow('an effort after a call that is over', {
+    ...reasoning('low'),
+    tools: [tool('f')],
+    turns: [...loop().turns, assistant(text('So.')), user(text('?'))],
+  })`
+    messages > [${json.claudeCall},{role:"user",content:[${json.claudeResult}]},{role:"assistant",
+      content:[{type:"tool_use",id:"b",name:"f",input:{}}]},{role:"user",content:
+      [${json.claudeResultB}]},{role:"assistant",content:[{type:"text",text:"So."}]},{role:"user",
+      content:[{type:"text",text:"?"}]}] & {${json.claudeTool},thinking:{type:"enabled",
+      budget_tokens:2048}} | to "claude-sonnet-4-5"
+  `,
+  requestRow('functions of GPT-5.6, which then takes no effort', { tools: [tool('f')] })`
+    chat > {reasoning_effort:"none",${json.chatTool}} | to "gpt-5.6"
+  `,
+  requestRow('an effort and functions of GPT-5.6', { ...reasoning('high'), tools: [tool('f')] })`
+    chat > {reasoning_effort:"none",${json.chatTool}} | lost reasoning_effort | to "gpt-5.6"
+  `,
 ];

@@ -1,9 +1,10 @@
 // suite: quick
 /** Features of replies on every wire: read from upstreams and written for callers, also streamed. */
 import { describe, expect, it } from 'vitest';
+import { contents } from './contents.ts';
 import { finishes, unusables, usages } from './finishes.ts';
 import { tool } from './parts.ts';
-import { callReplies, contents, reasoning, texts } from './replies.ts';
+import { callReplies, reasoning, texts } from './replies.ts';
 import { checkReplies } from './reply-rows.ts';
 import { exchangeWith } from './wires.ts';
 

@@ -1,7 +1,7 @@
 /** Rows of request features, and what is checked of each. */
 import { expect, it } from 'vitest';
 import { everyPart } from '../../../src/canonical/every-part.ts';
-import type { ContentRequest, RequestField } from '../../../src/canonical/request.ts';
+import type { ContentRequest, RequestField, TextPart } from '../../../src/canonical/request.ts';
 import {
   isJsonObject,
   items,
@@ -10,6 +10,7 @@ import {
   member,
   parseJson,
 } from '../../../src/json.ts';
+import { placeholder } from './seals.ts';
 import { exchangeWith, type To, upstreams, type WireName, wireNames, wires } from './wires.ts';
 
 /** One form of a feature on one wire. */
@@ -114,7 +115,7 @@ function checkRead(wire: WireName, row: RequestRow, form: Form): void {
       dropped: [...(form.lost ?? [])],
     }),
   );
-  checkPlaces(body, request);
+  checkPlaces(wire, body, request);
   if (wire === 'gemini') {
     expect(bare(begin(snakeCased(body)).request)).toEqual(bare(request));
   }
@@ -129,10 +130,17 @@ function bare({ dropped, ...request }: ContentRequest): unknown {
 }
 
 /** The place of each part is that of its value in the body. */
-function checkPlaces(body: JsonObject, request: ContentRequest): void {
+function checkPlaces(wire: WireName, body: JsonObject, request: ContentRequest): void {
+  for (const one of request.providerMembers) expect(at(body, one.at)).toBeDefined();
   for (const part of [...everyPart(request), ...request.tools]) {
     const node = at(body, part.at);
     const found = JSON.stringify(node ?? null);
+    const { providerData, providerDataAt } = part as Partial<TextPart>;
+    if (providerData !== undefined && wire === 'messages') {
+      expect(providerDataAt).toBe('messages.thinking');
+    } else if (providerData !== undefined && wire === 'responses') {
+      expect(at(body, String(providerDataAt))).toBeTypeOf('string');
+    }
     const told = part.kind === 'text' ? part.text : 'arguments' in part ? part.name : '';
     const [word = ''] = /^[^[]*?([a-z]+)/i.exec(told)?.slice(1) ?? [];
     if (node === undefined) expect(part.at).toMatch(/^messages\.thinking$/);
@@ -158,12 +166,45 @@ function checkWritten(wire: keyof typeof upstreams, row: RequestRow, form: Form)
   }
   const { body, dropped } = written();
   const { model, ...members } = objectOf(parseJson(body));
-  const expected = { ...upstreams[wire].written, ...form.members };
+  const expected = {
+    ...upstreams[wire].written,
+    ...(form.to === undefined ? withAdditions(wire, form.members) : form.members),
+    ...(wire === 'messages' ? declarations(form.members) : {}),
+  };
   expect(members).toEqual(JSON.parse(JSON.stringify(expected), revived));
   expect(dropped).toEqual(form.way === 'both' ? [] : (form.lost ?? []));
   checkNames(body, row.request);
   if (wire === 'gemini') expect(model).toBeUndefined();
   else expect(model).toBe(modelOf(form.to) ?? upstreams[wire].model);
+}
+
+/** Anthropic needs declarations for the calls of the history. */
+function declarations({ messages, tools }: JsonObject): JsonObject {
+  const blocks = items(messages).flatMap((one) => items(member(one, 'content')));
+  const calls = blocks.filter((block) => member(block, 'type') === 'tool_use');
+  const names = new Set(calls.map((block) => member(block, 'name') ?? null));
+  if (tools !== undefined || names.size === 0) return {};
+  const input_schema = { type: 'object', properties: {} };
+  return {
+    tools: [...names].map((name) => ({ name, input_schema })),
+    tool_choice: { type: 'none' },
+  };
+}
+
+/** Gemini needs a signature on the first call of each step. */
+function withAdditions(wire: WireName, members: JsonObject): JsonObject {
+  if (wire !== 'gemini' || members.contents === undefined) return members;
+  return {
+    ...members,
+    contents: items(members.contents).map((content) => {
+      const parts = items(member(content, 'parts'));
+      const first = parts.findIndex((part) => member(part, 'functionCall') !== undefined);
+      const signed = parts.map((part, at) =>
+        at === first ? { thoughtSignature: placeholder, ...objectOf(part) } : part,
+      );
+      return { ...objectOf(content), parts: signed };
+    }),
+  };
 }
 
 /** Every digit stays, one function has one name, and a result has the id of its call. */

@@ -1,13 +1,15 @@
 // suite: quick
 /** Features of requests on every wire: read from callers, and written for upstreams. */
 import { describe } from 'vitest';
-import { calls, systemTexts, turns } from './history.ts';
+import { formats } from './formats.ts';
+import { calls } from './history.ts';
 import { media } from './media.ts';
 import { reasoningSettings } from './reasoning.ts';
 import { reasoningHistory } from './reasoning-history.ts';
 import { checkRequests } from './request-rows.ts';
 import { providerMembers, settings } from './settings.ts';
-import { choices, formats, tools } from './tools.ts';
+import { systemTexts, turns } from './system-texts.ts';
+import { choices, tools } from './tools.ts';
 
 describe('settings', () => checkRequests(settings));
 describe('members of one provider', () => checkRequests(providerMembers));

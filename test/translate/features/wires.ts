@@ -21,6 +21,10 @@ import { text, user } from './parts.ts';
 export const wireNames = ['chat', 'responses', 'messages', 'gemini'] as const;
 /** A wire. */
 export type WireName = (typeof wireNames)[number];
+/** Whether it is the name of a wire. */
+export function isWireName(name: string): name is WireName {
+  return wireNames.some((wire) => wire === name);
+}
 /** A wire of upstreams that requests are translated for. */
 export type UpstreamWire = Exclude<WireName, 'responses'>;
 
