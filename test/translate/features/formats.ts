@@ -1,8 +1,9 @@
 /** Structured output. */
 import type { OutputFormat } from '../../../src/canonical/request.ts';
 import type { JsonObject } from '../../../src/json.ts';
+import { user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
-import { text, tool, user } from './parts.ts';
+import { text, tool } from './parts.ts';
 import type { RequestRow } from './request-rows.ts';
 import { requestRow } from './wire-text.ts';
 

@@ -13,7 +13,7 @@ const use = (id: string, name: string) =>
   `{"type":"tool_use","id":"${id}","name":"${name}","input":{}}`;
 const run = (id: string, name: string) =>
   `"functionCall":{"id":"${id}","name":"${name}","args":{}}`;
-const said = (text: string) => `{"type":"text","text":"${text}"}`;
+const textBlock = (text: string) => `{"type":"text","text":"${text}"}`;
 
 /** Parts of JSON by what they are. */
 export const json = {
@@ -42,8 +42,8 @@ export const json = {
   claudeCall: `{"role":"assistant","content":[${use('a', 'f')}]}`,
   claudeCallA: use('a', 'f'),
   claudeCallB: use('b', 'g'),
-  claudeResult: `{"type":"tool_result","tool_use_id":"a","content":[${said('A')}]}`,
-  claudeResultB: `{"type":"tool_result","tool_use_id":"b","content":[${said('B')}]}`,
+  claudeResult: `{"type":"tool_result","tool_use_id":"a","content":[${textBlock('A')}]}`,
+  claudeResultB: `{"type":"tool_result","tool_use_id":"b","content":[${textBlock('B')}]}`,
   geminiCall: `{"role":"model","parts":[{${run('a', 'f')}}]}`,
   geminiCallA: run('a', 'f'),
   geminiResult: '{"functionResponse":{"id":"a","name":"f","response":{"output":"A"}}}',
@@ -53,10 +53,10 @@ export const json = {
   /** Later turns of both sides. */
   userC: '{"role":"user","content":"C"}',
   userE: '{"role":"user","content":"e"}',
-  claudeC: `{"role":"user","content":[${said('C')}]}`,
+  claudeC: `{"role":"user","content":[${textBlock('C')}]}`,
   geminiC: '{"role":"user","parts":[{"text":"C"}]}',
-  textB: said('B'),
-  yes: said('Yes.'),
+  textB: textBlock('B'),
+  yes: textBlock('Yes.'),
   png: '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}',
   sign: '"extra_content":{"google":{"thought_signature":"c2ln"}}',
 };

@@ -1,8 +1,9 @@
 /** System texts, earlier turns, calls and their results, reasoning and its signatures. */
 
 import type { Turn } from '../../../src/canonical/request.ts';
+import { assistant, user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
-import { assistant, bytes, call, remote, result, text, user } from './parts.ts';
+import { bytes, call, remote, result, text } from './parts.ts';
 import type { RequestRow } from './request-rows.ts';
 import { placeholder } from './seals.ts';
 import { requestRow } from './wire-text.ts';
@@ -240,8 +241,8 @@ export const calls: readonly RequestRow[] = [
       ['<>', '{}'],
     ] as const
   ).map(
-    ([way, said, response = said]) =>
-      requestRow(`the result ${said}`, resultWith(said))`
+    ([way, output, response = output]) =>
+      requestRow(`the result ${output}`, resultWith(output))`
     gemini ${way} [${json.geminiCall},{role:"user",parts:[{functionResponse:{id:"a",name:"f",
       response:${response}}}]}]
   `,

@@ -15,8 +15,6 @@ import type {
 import type { JsonValue } from '../../../src/json.ts';
 import { functionTool } from '../../support/codec.ts';
 
-export { assistant, user } from '../../support/plain-request.ts';
-
 /** An instruction in the middle of a conversation. */
 export const system = (...parts: readonly Part[]): Turn => ({ role: 'system', parts });
 /** A text. */

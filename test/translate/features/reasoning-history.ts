@@ -1,9 +1,10 @@
 /** Reasoning in the history, and the signatures that go back to the provider that made them. */
 
 import type { Part } from '../../../src/canonical/request.ts';
+import { assistant, user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
 import { after } from './history.ts';
-import { assistant, call, result, signedBy, text, thought, user } from './parts.ts';
+import { call, result, signedBy, text, thought } from './parts.ts';
 import type { RequestRow } from './request-rows.ts';
 import {
   ofCallA,
@@ -22,14 +23,15 @@ import { requestRow } from './wire-text.ts';
 const anthropic = signedBy('anthropic', 'c2ln');
 const google = signedBy('gemini', 'c2ln');
 const hidden = signedBy('anthropic', 'aGlk', 'encrypted');
-const said = (...parts: readonly Part[]) => after(assistant(...parts, text('B')), user(text('C')));
+const answered = (...parts: readonly Part[]) =>
+  after(assistant(...parts, text('B')), user(text('C')));
 const called = (more: object) =>
   after(assistant(call('a', 'f', '{}', more)), user(result('a', 'A')));
-const shown = said(thought('Hm.', { displayOnly: true }));
+const shown = answered(thought('Hm.', { displayOnly: true }));
 
 /** Reasoning. */
 export const reasoningHistory: readonly RequestRow[] = [
-  requestRow('reasoning that nobody signed', said(thought('Hm.')))`
+  requestRow('reasoning that nobody signed', answered(thought('Hm.')))`
     chat < [{role:"assistant",content:"B",reasoning_content:"Hm."},${json.userC}]
     chat > [{role:"assistant",content:"B"},${json.userC}] | lost at
     chat > [{role:"assistant",content:"B",reasoning_content:"Hm."},${json.userC}]
@@ -57,7 +59,7 @@ export const reasoningHistory: readonly RequestRow[] = [
       signature:"${unsignedText}"},${json.textB}]},${json.claudeC}]
     gemini > [{role:"model",parts:[{text:"B"}]},${json.geminiC}]
   `,
-  requestRow('reasoning without anything', said())`
+  requestRow('reasoning without anything', answered())`
     responses < [{type:"reasoning",id:"rs_tg_1",summary:[]},{role:"assistant",content:"B"},
       ${json.userC}]
     responses < [{type:"reasoning",id:"rs_1",summary:[]},{role:"assistant",content:"B"},
@@ -75,14 +77,14 @@ export const reasoningHistory: readonly RequestRow[] = [
   ),
   ...['EqQBCkYIBBgCKkBVbWl0', unsignedText.slice(0, -4), ''].map(
     (sealed) =>
-      requestRow(`an envelope that is not ours, in Messages: ${sealed}`, said())`
+      requestRow(`an envelope that is not ours, in Messages: ${sealed}`, answered())`
     messages < [{role:"assistant",content:[{type:"thinking",thinking:"Hm.",signature:"${sealed}"},
       ${json.textB}]},${json.claudeC}] | lost messages.thinking
     messages < [{role:"assistant",content:[{type:"redacted_thinking",data:"${sealed}"},
       ${json.textB}]},${json.claudeC}] | lost messages.thinking
   `,
   ),
-  requestRow('reasoning that Anthropic signed', said(thought('Hm.', anthropic)))`
+  requestRow('reasoning that Anthropic signed', answered(thought('Hm.', anthropic)))`
     chat < [{role:"assistant",content:"B",reasoning_content:"Hm.",reasoning_details:
       [{type:"reasoning.text",text:"Hm.",signature:"c2ln",format:"anthropic-claude-v1"}]},
       ${json.userC}]
@@ -115,12 +117,12 @@ export const reasoningHistory: readonly RequestRow[] = [
   `,
   requestRow(
     'reasoning in pieces, the last of which is signed',
-    said(thought('So '), thought('it is', anthropic)),
+    answered(thought('So '), thought('it is', anthropic)),
   )`
     chat > [{role:"assistant",content:"B",reasoning_details:[{type:"reasoning.text",text:"So it is",
       signature:"c2ln",format:"anthropic-claude-v1"}]},${json.userC}] | to {signatures:true}
   `,
-  requestRow('a signature without text', said(thought('', anthropic)))`
+  requestRow('a signature without text', answered(thought('', anthropic)))`
     responses < [{type:"reasoning",summary:[{type:"summary_text",text:"x"}],
       encrypted_content:"${signedEmpty}"},{role:"assistant",content:"B"},${json.userC}]
     messages > [{role:"assistant",content:[{type:"thinking",thinking:"",signature:"c2ln"},
@@ -128,7 +130,7 @@ export const reasoningHistory: readonly RequestRow[] = [
     gemini < [{role:"model",parts:[{text:"",thought:true,thoughtSignature:"${sealOfAnthropic}"},
       {text:"B"}]},${json.geminiC}]
   `,
-  requestRow('encrypted reasoning', said(thought('', hidden)))`
+  requestRow('encrypted reasoning', answered(thought('', hidden)))`
     chat < [{role:"assistant",content:"B",reasoning_details:[{type:"reasoning.encrypted",
       data:"aGlk",format:"anthropic-claude-v1"}]},${json.userC}]
     chat > [{role:"assistant",content:"B",reasoning_details:[{type:"reasoning.encrypted",
@@ -140,17 +142,17 @@ export const reasoningHistory: readonly RequestRow[] = [
     messages > [{role:"assistant",content:[{type:"redacted_thinking",data:"aGlk"},${json.textB}]},
       ${json.claudeC}]
   `,
-  requestRow('plain and encrypted reasoning', said(thought('Hm.'), thought('', hidden)))`
+  requestRow('plain and encrypted reasoning', answered(thought('Hm.'), thought('', hidden)))`
     chat < [{role:"assistant",content:"B",reasoning_content:"Hm.",reasoning_details:
       [{type:"reasoning.encrypted",data:"aGlk",format:"anthropic-claude-v1"}]},${json.userC}]
   `,
   requestRow(
     'encrypted reasoning that a caller made up',
-    said(thought('', signedBy('openai', '"}],"model":"x"', 'encrypted'))),
+    answered(thought('', signedBy('openai', '"}],"model":"x"', 'encrypted'))),
   )`
     chat > [{role:"assistant",content:"B"},${json.userC}]
   `,
-  requestRow('reasoning that Google signed', said(thought('Hm.', google)))`
+  requestRow('reasoning that Google signed', answered(thought('Hm.', google)))`
     chat > [{role:"assistant",content:"B"},${json.userC}] | lost at
     messages > [{role:"assistant",content:[${json.textB}]},${json.claudeC}] | lost at
     gemini <> [{role:"model",parts:[{text:"Hm.",thought:true,thoughtSignature:"c2ln"},{text:"B"}]},

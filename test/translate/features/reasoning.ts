@@ -2,8 +2,9 @@
 
 import type { Part } from '../../../src/canonical/request.ts';
 import type { ReasoningEffort } from '../../../src/ports/catalog.ts';
+import { assistant, user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
-import { assistant, call, result, signedBy, text, thought, tool, user } from './parts.ts';
+import { call, result, signedBy, text, thought, tool } from './parts.ts';
 import { type Form, type RequestRow, writes } from './request-rows.ts';
 import { requestRow } from './wire-text.ts';
 import type { To } from './wires.ts';

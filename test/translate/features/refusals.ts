@@ -10,7 +10,7 @@ type Members = readonly (readonly [string, JsonObject])[];
 
 const user = { role: 'user', content: 'Hi' };
 const chat = (...messages: readonly JsonObject[]) => ({ messages });
-const said = (...content: readonly JsonValue[]) => ({ messages: [{ role: 'user', content }] });
+const content = (...content: readonly JsonValue[]) => ({ messages: [{ role: 'user', content }] });
 const part = (one: JsonValue) => ({ contents: [{ parts: [one] }] });
 const config = (generationConfig: JsonObject) => ({ generationConfig });
 const input = (...items: readonly JsonObject[]) => ({ input: items });
@@ -19,7 +19,7 @@ const answered = (block: JsonObject) => ({
 });
 const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
 const output = { type: 'function_call_output', call_id: 'a', output: '' };
-const image = (source: JsonValue) => said({ type: 'image', source });
+const image = (source: JsonValue) => content({ type: 'image', source });
 const audio = { type: 'input_audio', input_audio: { data: 'AA' } };
 const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQ=' };
 
@@ -30,12 +30,12 @@ export const invalid: Readonly<Record<WireName, Members>> = {
     ['messages[0].role', chat({ role: 'robot', content: 'Hi' })],
     ['messages[0].content', chat({ role: 'user', content: null })],
     ['messages[0].content', chat({ role: 'user', content: 7 })],
-    ['messages[0].content[0]', said('Hi')],
-    ['messages[0].content[0]', said({ type: 'smell' })],
+    ['messages[0].content[0]', content('Hi')],
+    ['messages[0].content[0]', content({ type: 'smell' })],
     ['messages[0].content[0]', chat({ role: 'system', content: [audio] })],
     [
       'messages[0].content[0].image_url.url',
-      said({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }),
+      content({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }),
     ],
     ['messages[1].tool_call_id', chat(user, { role: 'tool', content: '1' })],
     [
@@ -113,21 +113,24 @@ export const invalid: Readonly<Record<WireName, Members>> = {
     ['output_config.format.type', { output_config: { format: { type: 'json' } } }],
     ['output_config.format.schema', { output_config: { format: { type: 'json_schema' } } }],
     ['metadata.user_id', { metadata: { user_id: 7 } }],
-    ...['text', 7, null, []].map((one) => ['messages[0].content[0]', said(one)] as const),
-    ['messages[0].content[0].source', said({ type: 'image' })],
+    ...['text', 7, null, []].map((one) => ['messages[0].content[0]', content(one)] as const),
+    ['messages[0].content[0].source', content({ type: 'image' })],
     ['messages[0].content[0].source', image('x')],
     ['messages[0].content[0].source.type', image({ type: 'path' })],
     ['messages[0].content[0].source.media_type', image({ type: 'base64', data: 'x' })],
     ['messages[0].content[0].source.data', image({ type: 'base64', media_type: 'image/png' })],
     ['messages[0].content[0].source.url', image({ type: 'url', url: 'ftp://a.test' })],
-    ['messages[0].content[0].source.data', said({ type: 'document', source: { type: 'text' } })],
+    ['messages[0].content[0].source.data', content({ type: 'document', source: { type: 'text' } })],
     [
       'messages[0].content[0].source.content',
-      said({ type: 'document', source: { type: 'content' } }),
+      content({ type: 'document', source: { type: 'content' } }),
     ],
-    ['messages[0].content[0].title', said({ type: 'document', source: pdf, title: 7 })],
-    ['messages[0].content[0].citations', said({ type: 'document', source: pdf, citations: true })],
-    ['messages[0].content[0].title', said({ type: 'search_result', source: 's', content: [] })],
+    ['messages[0].content[0].title', content({ type: 'document', source: pdf, title: 7 })],
+    [
+      'messages[0].content[0].citations',
+      content({ type: 'document', source: pdf, citations: true }),
+    ],
+    ['messages[0].content[0].title', content({ type: 'search_result', source: 's', content: [] })],
     ['messages[1].content[0].id', answered({ type: 'tool_use', name: 'f', input: {} })],
     ['messages[1].content[0].name', answered({ type: 'tool_use', id: 'a', input: {} })],
     ...[{}, { input: '{}' }, { input: [] }].map(
@@ -137,12 +140,15 @@ export const invalid: Readonly<Record<WireName, Members>> = {
           answered({ type: 'tool_use', id: 'a', name: 'f', ...more }),
         ] as const,
     ),
-    ['messages[0].content[0].tool_use_id', said({ type: 'tool_result', content: 'a' })],
+    ['messages[0].content[0].tool_use_id', content({ type: 'tool_result', content: 'a' })],
     [
       'messages[0].content[0].is_error',
-      said({ type: 'tool_result', tool_use_id: 'a', is_error: 'yes' }),
+      content({ type: 'tool_result', tool_use_id: 'a', is_error: 'yes' }),
     ],
-    ['messages[0].content[0].content', said({ type: 'tool_result', tool_use_id: 'a', content: 7 })],
+    [
+      'messages[0].content[0].content',
+      content({ type: 'tool_result', tool_use_id: 'a', content: 7 }),
+    ],
   ],
   gemini: [
     ['contents', { contents: null }],

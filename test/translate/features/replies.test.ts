@@ -1,5 +1,5 @@
 // suite: quick
-/** Features of replies on every wire: read from upstreams and written for callers, also streamed. */
+/** Features of replies on every wire: read from upstreams, written for callers, also streamed. */
 import { describe, expect, it } from 'vitest';
 import { contents } from './contents.ts';
 import { finishes, unusables, usages } from './finishes.ts';

@@ -86,7 +86,7 @@ export const texts: readonly ReplyRow[] = [
   `,
   replyRow('two choices', [
     says('a'),
-    { ...says('b'), choice: 1 } as ContentEvent,
+    { type: 'text', choice: 1, text: 'b' },
     stop,
     ends('length', { choice: 1 }),
   ])`

@@ -112,7 +112,7 @@ function checkRead(wire: Exclude<WireName, 'responses'>, row: ReplyRow, form: Re
   }
 }
 
-/** Without the start, and with the usage at the end, which some upstreams send before the finish. */
+/** Without the start, and with the usage last, which some upstreams send before the finish. */
 function inOrder(events: readonly ContentEvent[]): readonly ContentEvent[] {
   const content = events.filter(({ type }) => type !== 'start' && type !== 'usage');
   return [...content, ...events.filter(({ type }) => type === 'usage')].map((event) =>

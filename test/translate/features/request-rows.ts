@@ -1,7 +1,7 @@
 /** Rows of request features, and what is checked of each. */
 import { expect, it } from 'vitest';
 import { everyPart } from '../../../src/canonical/every-part.ts';
-import type { ContentRequest, RequestField, TextPart } from '../../../src/canonical/request.ts';
+import type { ContentRequest, RequestField } from '../../../src/canonical/request.ts';
 import {
   isJsonObject,
   items,
@@ -135,14 +135,13 @@ function checkPlaces(wire: WireName, body: JsonObject, request: ContentRequest):
   for (const part of [...everyPart(request), ...request.tools]) {
     const node = at(body, part.at);
     const found = JSON.stringify(node ?? null);
-    const { providerData, providerDataAt } = part as Partial<TextPart>;
-    if (providerData !== undefined && wire === 'messages') {
-      expect(providerDataAt).toBe('messages.thinking');
-    } else if (providerData !== undefined && wire === 'responses') {
-      expect(at(body, String(providerDataAt))).toBeTypeOf('string');
+    if ('providerData' in part && part.providerData !== undefined) {
+      const place = String(part.providerDataAt);
+      if (wire === 'messages') expect(place).toBe('messages.thinking');
+      if (wire === 'responses') expect(at(body, place)).toBeTypeOf('string');
     }
-    const told = part.kind === 'text' ? part.text : 'arguments' in part ? part.name : '';
-    const [word = ''] = /^[^[]*?([a-z]+)/i.exec(told)?.slice(1) ?? [];
+    const words = part.kind === 'text' ? part.text : 'arguments' in part ? part.name : '';
+    const [word = ''] = /^[^[]*?([a-z]+)/i.exec(words)?.slice(1) ?? [];
     if (node === undefined) expect(part.at).toMatch(/^messages\.thinking$/);
     else expect(found.toLowerCase()).toContain(word.toLowerCase());
   }

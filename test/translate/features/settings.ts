@@ -1,6 +1,7 @@
 /** Sampling, limits and other settings of a request. */
 
 import { createHash } from 'node:crypto';
+import type { JsonValue } from '../../../src/json.ts';
 import { builtIn, tool } from './parts.ts';
 import type { RequestRow } from './request-rows.ts';
 import { requestRow } from './wire-text.ts';
@@ -13,10 +14,10 @@ const reasons = (members: object) => ({
     ...members,
   },
 });
-const own = (provider: string, name: string, value: object | string, vital = false, at = name) => ({
+const own = (provider: string, name: string, value: JsonValue, vital = false, at = name) => ({
   provider,
   name,
-  value: value as never,
+  value,
   at,
   vital,
 });

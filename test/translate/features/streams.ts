@@ -1,6 +1,5 @@
 /** Streams of upstreams made of whole replies, and streams of callers put together again. */
 import { expect } from 'vitest';
-import { openEnvelope } from '../../../src/canonical/envelope.ts';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { documentsOf } from '../../support/codec.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../support/messages-laws.ts';
 import { brokenLaws as lawsOfResponses, responsesEvents } from '../../support/responses-laws.ts';
 import { assembled, chunksOf } from '../openai/server-assemble.ts';
+import { described } from '../responses/brief.ts';
 import type { WireName } from './wires.ts';
 
 const cut = (text: string, size: number): readonly string[] =>
@@ -120,6 +120,10 @@ function geminiDocuments(reply: JsonValue, size: number): readonly JsonValue[] {
   return [...pieces, { ...rest, ...(all.length === 0 ? {} : { candidates: ends }) }];
 }
 
+function merged(all: readonly JsonValue[]): JsonObject {
+  return Object.fromEntries(all.flatMap((one) => Object.entries(objectOf(one))));
+}
+
 function objectOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
@@ -140,17 +144,14 @@ export function foldedEvents(events: readonly ContentEvent[]): unknown {
       if (open !== undefined) open.json += event.text;
       continue;
     }
-    const last = joined.findLast(
+    const at = joined.findLastIndex(
       (one) => 'choice' in one && 'choice' in event && one.choice === event.choice,
     );
+    const last = joined[at];
     const canJoin =
       last !== undefined && 'text' in last && 'text' in event && last.type === event.type;
     if (canJoin && !('providerData' in last && last.providerData)) {
-      joined[joined.indexOf(last)] = {
-        ...last,
-        ...event,
-        text: last.text + event.text,
-      } as ContentEvent;
+      joined[at] = { ...last, ...event, text: last.text + event.text };
     } else joined.push(event);
   }
   const usage = joined.findLast(({ type }) => type === 'usage');
@@ -211,28 +212,18 @@ function assembledGemini(documents: readonly JsonValue[]): unknown {
         parts.splice(-1, 1, { ...last, ...objectOf(part), text });
       } else parts.push(objectOf(part));
     }
-    const merged = Object.assign({}, ...own.map(objectOf)) as JsonObject;
-    return { ...merged, ...(contents.length === 0 ? {} : { content: { role: 'model', parts } }) };
+    const whole = merged(own);
+    return { ...whole, ...(contents.length === 0 ? {} : { content: { role: 'model', parts } }) };
   });
-  const whole = Object.assign({}, ...documents.map(objectOf)) as JsonObject;
+  const whole = merged(documents);
   return { ...whole, ...(candidates.length === 0 ? {} : { candidates }) };
 }
 
-/** The items of a response object as kind and content: `message: Hi`, `reasoning: Hm. +thinking:x`. */
+/** The items as kind, name and content: `message: Hi`, `reasoning: Hm. +thinking:x`. */
 export function describedOutput(response: JsonValue): readonly string[] {
-  return items(member(response, 'output')).map((item) => {
-    const [part] = items(member(item, 'content') ?? member(item, 'summary') ?? []);
-    const sealed = member(item, 'encrypted_content');
-    const content =
-      member(part, 'text') ??
-      member(part, 'refusal') ??
-      member(item, 'arguments') ??
-      member(item, 'input') ??
-      member(item, 'result') ??
-      '';
-    const envelope = typeof sealed === 'string' ? openEnvelope(sealed) : undefined;
-    const seal = envelope === undefined ? '' : ` +${envelope.kind}:${envelope.data}`;
-    const names = [member(item, 'namespace'), member(item, 'name')].filter(Boolean).join('.');
-    return `${textIn(item, 'type')}${names && ` ${names}`}: ${String(content)}${seal}`;
+  const output = items(member(response, 'output'));
+  return described(response).map((text, at) => {
+    const names = ['namespace', 'name'].flatMap((one) => member(output[at], one) ?? []);
+    return names.length === 0 ? text : text.replace(':', ` ${names.join('.')}:`);
   });
 }

@@ -1,7 +1,8 @@
 /** Texts of the system and of earlier turns. */
 import type { Turn } from '../../../src/canonical/request.ts';
+import { assistant, user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
-import { assistant, bytes, signedBy, system, text, thought, user } from './parts.ts';
+import { bytes, signedBy, system, text, thought } from './parts.ts';
 import type { RequestRow } from './request-rows.ts';
 import { requestRow } from './wire-text.ts';
 

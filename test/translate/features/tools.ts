@@ -2,8 +2,9 @@
 
 import type { ToolChoice } from '../../../src/canonical/request.ts';
 import type { JsonObject } from '../../../src/json.ts';
+import { assistant, user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
-import { assistant, builtIn, call, result, text, tool, user } from './parts.ts';
+import { builtIn, call, result, text, tool } from './parts.ts';
 import { both, type RequestRow, reads, writes } from './request-rows.ts';
 import { requestRow } from './wire-text.ts';
 

@@ -14,8 +14,8 @@ import { dialects } from '../../../src/dialects/table.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { Capabilities, DialectName } from '../../../src/ports/catalog.ts';
 import { clientCodecs, serverCodecs } from '../../support/codecs.ts';
-import { plainRequest } from '../../support/plain-request.ts';
-import { text, user } from './parts.ts';
+import { plainRequest, user } from '../../support/plain-request.ts';
+import { text } from './parts.ts';
 
 /** The wires, as the docs name them. */
 export const wireNames = ['chat', 'responses', 'messages', 'gemini'] as const;
