@@ -7,25 +7,6 @@ import { fixture } from '../../support/fixtures.ts';
 import { begin, changed, folded, json, opened, streamEvents, target } from './client.ts';
 
 describe('a whole reply', () => {
-  it('gives thinking, then its signature, and redacted thinking', () => {
-    const events = begin().readReply({
-      content: [
-        { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
-        { type: 'thinking', thinking: '', signature: 'bW9yZQ==' },
-        { type: 'redacted_thinking', data: 'aGlkZGVu' },
-        { type: 'text', text: 'Yes.' },
-      ],
-      stop_reason: 'end_turn',
-    });
-
-    expect(events.filter(({ type }) => type === 'reasoning')).toEqual([
-      { type: 'reasoning', choice: 0, text: 'Hm.' },
-      reasoning('signature', 'c2ln'),
-      reasoning('signature', 'bW9yZQ=='),
-      reasoning('encrypted', 'aGlkZGVu'),
-    ]);
-  });
-
   it('passes on blocks of server tools separately from the text', () => {
     const events = begin().readReply(json(fixture('anthropic/v-web-search')));
 
@@ -50,43 +31,6 @@ describe('a whole reply', () => {
     expect(folded(takenOver).usage).toMatchObject({ inputTokens: 820, outputTokens: 264 });
   });
 
-  it('counts cache reads and writes as input', () => {
-    const usage = {
-      input_tokens: 10,
-      cache_read_input_tokens: 200,
-      cache_creation_input_tokens: 3_000,
-      output_tokens: 7,
-      output_tokens_details: { thinking_tokens: 5 },
-    };
-
-    const events = begin().readReply({ content: [], stop_reason: 'end_turn', usage });
-
-    expect(folded(events).usage).toEqual({
-      inputTokens: 3_210,
-      cachedInputTokens: 200,
-      cacheWriteTokens: 3_000,
-      outputTokens: 7,
-      reasoningTokens: 5,
-      audioInputTokens: undefined,
-      audioOutputTokens: undefined,
-      toolCalls: {},
-    });
-  });
-
-  it('generates an id for a call without one, or with a repeated one', () => {
-    const one = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
-
-    const events = begin().readReply({
-      content: [one, one, { ...one, id: '' }],
-      stop_reason: null,
-    });
-
-    const ids = folded(events).calls.map(({ id }) => id);
-    expect(ids[0]).toBe('toolu_1');
-    expect(new Set(ids).size).toBe(3);
-    expect(ids.slice(1).every((id) => /^call_[A-Za-z0-9]{24}$/.test(id))).toBe(true);
-  });
-
   it('without content and stop reason is unusable', () => {
     for (const reply of [null, {}, [], 'text', { content: 'text' }]) {
       expect(begin().readReply(reply)).toEqual([
@@ -97,43 +41,6 @@ describe('a whole reply', () => {
 });
 
 describe('the finish of a reply', () => {
-  it.each<[string | null, string, string | undefined]>([
-    ['end_turn', 'stop', undefined],
-    ['stop_sequence', 'stop', undefined],
-    ['max_tokens', 'length', undefined],
-    ['model_context_window_exceeded', 'length', 'model_context_window_exceeded'],
-    ['refusal', 'content_filter', undefined],
-    ['pause_turn', 'other', 'pause_turn'],
-    ['compaction', 'other', 'compaction'],
-    ['something_new', 'other', 'something_new'],
-    ['tool_use', 'stop', undefined],
-    [null, 'stop', undefined],
-  ])('%s is reported as %s', (word, reason, native) => {
-    const events = begin().readReply({ content: [], stop_reason: word });
-
-    expect(events.at(-1)).toEqual({
-      type: 'finish',
-      choice: 0,
-      reason,
-      native,
-      message: undefined,
-    });
-  });
-
-  it('is tool_calls if a call was completed', () => {
-    const content = [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }];
-
-    for (const [word, reason] of [
-      ['tool_use', 'tool_calls'],
-      ['end_turn', 'tool_calls'],
-      ['max_tokens', 'length'],
-      ['refusal', 'content_filter'],
-    ]) {
-      const events = begin().readReply({ content, stop_reason: word ?? null });
-      expect(folded(events).finish).toEqual([reason]);
-    }
-  });
-
   it('has the explanation of a refusal', () => {
     const events = begin().readReply(json(fixture('anthropic/v-refusal')));
 
@@ -249,8 +156,3 @@ describe('a stream', () => {
     expect(byStop.read(opened(0, { type: 'text', text: 'late' }))).toEqual([]);
   });
 });
-
-function reasoning(kind: 'signature' | 'encrypted', data: string): object {
-  const providerData = { provider: 'anthropic', kind, data };
-  return { type: 'reasoning', choice: 0, text: '', providerData };
-}

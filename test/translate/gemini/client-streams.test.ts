@@ -254,30 +254,6 @@ describe('finish reasons', () => {
     expect(finishes(...texts)).toEqual({ type: 'finish', choice: 0, ...finish });
   });
 
-  it.each([
-    'MALFORMED_FUNCTION_CALL',
-    'MALFORMED_RESPONSE',
-    'UNEXPECTED_TOOL_CALL',
-    'TOO_MANY_TOOL_CALLS',
-    'MISSING_THOUGHT_SIGNATURE',
-  ])('of %s make the reply unusable', (word) => {
-    expect(finishes(word)).toEqual({ type: 'unusable', reason: 'upstream_unusable_output' });
-  });
-
-  it('of another kind after a call leave the call usable', () => {
-    const events = read(event([{ functionCall: { name: 'go' } }], { finishReason: 'OTHER' }));
-
-    expect(events.at(-1)).toMatchObject({ reason: 'tool_calls', native: 'OTHER' });
-  });
-
-  it('have the explanation', () => {
-    const events = read(
-      event([{ text: 'a' }], { finishReason: 'RECITATION', finishMessage: 'A song.' }),
-    );
-
-    expect(events.at(-1)).toMatchObject({ native: 'RECITATION', message: 'A song.' });
-  });
-
   it('of a prompt that is blocked in the middle of the reply', () => {
     const events = read(event([{ text: 'a' }]), { promptFeedback: { blockReason: 'SAFETY' } });
 
@@ -368,15 +344,6 @@ describe('usage', () => {
       type: 'usage',
       usage: { inputTokens: 5, outputTokens: 6, reasoningTokens: 2 },
     });
-  });
-
-  it('is missing if none of its members is a valid count', () => {
-    const events = read({
-      ...event([{ text: 'a' }]),
-      usageMetadata: { promptTokenCount: '5', candidatesTokenCount: -3 },
-    });
-
-    expect(events.filter(({ type }) => type === 'usage')).toEqual([]);
   });
 
   it('has separate counts of audio', () => {

@@ -19,76 +19,6 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-describe('a member that models of every provider may have', () => {
-  const long = 'u'.repeat(65);
-  const format = { type: 'json_schema', schema };
-  it.each<[JsonObject, object]>([
-    [{ max_tokens: 1 }, { maxOutputTokens: 1 }],
-    [
-      { temperature: 0.5, top_p: 0, top_k: 5 },
-      { temperature: 0.5, topP: 0, topK: 5 },
-    ],
-    [{ stop_sequences: ['a', ' '] }, { stop: ['a', ' '] }],
-    [{ service_tier: 'auto' }, { serviceTier: 'auto' }],
-    [{ service_tier: 'standard_only' }, { serviceTier: 'default' }],
-    [{ metadata: { user_id: 'u' } }, { endUserId: 'u' }],
-    [{ metadata: { user_id: long } }, { endUserId: sha256(long) }],
-    [
-      { output_config: { format } },
-      {
-        format: { type: 'json_schema', name: 'response', schema, strict: true },
-        names: { format: 'output_config.format' },
-      },
-    ],
-    [{ output_format: format }, { names: { format: 'output_format' } }],
-  ])('%j is carried', (members, request) => {
-    const read = requestWith(members);
-
-    expect(read).toMatchObject(request);
-    expect(read.dropped).toEqual([]);
-  });
-
-  it('-1 counts as an unset setting', () => {
-    expect(requestWith({ temperature: -1, top_p: -1, top_k: -1 })).toEqual(requestWith({}));
-  });
-});
-
-describe('a system prompt', () => {
-  it('has a part for each block, in order, and a string is one', () => {
-    expect(requestWith({ system: 's' }).system).toEqual([
-      { kind: 'text', at: 'system', text: 's' },
-    ]);
-    expect(
-      requestWith({
-        system: [
-          { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
-          { type: 'text', text: '' },
-          { type: 'text', text: 'b' },
-        ],
-      }).system,
-    ).toEqual([
-      { kind: 'text', at: 'system[0]', text: 'a' },
-      { kind: 'text', at: 'system[2]', text: 'b' },
-    ]);
-  });
-
-  it('loses the line with which Claude Code names its version, wherever it stands', () => {
-    const line = { type: 'text', text: 'x-anthropic-billing-header: cc_version=2; cch=1' };
-    const prompt = { type: 'text', text: 'Be brief.' };
-    for (const system of [
-      [line, prompt],
-      [prompt, line],
-    ]) {
-      const { request, unasked } = readBody({ ...plainBody, system });
-      const at = `system[${system.indexOf(line)}]`;
-
-      expect(request.system).toMatchObject([{ text: 'Be brief.' }]);
-      expect(request.dropped).toEqual([at]);
-      expect(unasked.has(at)).toBe(true);
-    }
-  });
-});
-
 describe('a key for the prompt cache', () => {
   const keyFor = (members: JsonObject, session?: string): string | undefined =>
     readRequest({ ...plainBody, ...members }, { streamed: false, session }).request.promptCacheKey;
@@ -114,21 +44,6 @@ describe('a key for the prompt cache', () => {
 });
 
 describe('a neutral value', () => {
-  it.each<JsonObject>([
-    { speed: 'standard' },
-    { inference_geo: 'global' },
-    { mcp_servers: [] },
-    { fallbacks: [] },
-    { context_management: { edits: [] } },
-    { tool_choice: { type: 'auto', disable_parallel_tool_use: false } },
-    { tool_choice: { type: 'none' } },
-    { output_config: {} },
-    { metadata: {} },
-    { stop_sequences: [] },
-  ])('%j has no effect', (members) => {
-    expect(requestWith(members)).toEqual(requestWith({}));
-  });
-
   it('null has no effect, for every member', () => {
     const names = [
       ...['system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools'],
@@ -149,31 +64,6 @@ describe('a neutral value', () => {
 });
 
 describe('a member without a counterpart', () => {
-  it.each<[JsonObject, readonly string[]]>([
-    [{ speed: 'fast' }, ['speed']],
-    [{ diagnostics: { previous_message_id: null } }, ['diagnostics']],
-    [{ thread: { type: 'create' } }, ['thread']],
-    [{ compaction: { type: 'summarize' } }, ['compaction']],
-    [{ fallbacks: 'default' }, ['fallbacks']],
-    [
-      { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
-      ['context_management.edits'],
-    ],
-    [{ output_config: { task_budget: { total: 5 } } }, ['output_config.task_budget']],
-    [{ metadata: { team: 'a' } }, ['metadata.team']],
-    [{ cache_control: { type: 'ephemeral' } }, ['cache_control']],
-    [{ some_new_member: 1 }, ['some_new_member']],
-    [
-      {
-        output_config: { format: { type: 'json_schema', schema } },
-        output_format: { type: 'json_schema', schema: {} },
-      },
-      ['output_format'],
-    ],
-  ])('%j is left out and listed', (members, dropped) => {
-    expect(requestWith(members).dropped).toEqual(dropped);
-  });
-
   it('all cache marks are one entry', () => {
     const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
     const text = { type: 'text', text: 't', ...mark };
@@ -229,22 +119,6 @@ describe('a strict model', () => {
   });
 });
 
-describe('a member without which the request would mean something else', () => {
-  it.each<[JsonObject, string, RegExp]>([
-    [{ max_tokens: 0 }, 'max_tokens', /^This model cannot fill its cache without a reply\./],
-    [{ thread: { type: 'continue', id: 't' } }, 'thread', /whole history/],
-    [{ container: 'container_1' }, 'container', /containers/],
-    [{ container: { skills: [{ skill_id: 'pptx' }] } }, 'container', /containers/],
-    [{ mcp_servers: [{ type: 'url', url: 'https://a.test' }] }, 'mcp_servers', /functions/],
-    [{ inference_geo: 'eu' }, 'inference_geo', /region/],
-  ])('%j is refused', (members, param, message) => {
-    const refusal = refusalOf(() => requestWith(members));
-
-    expect(refusal).toMatchObject({ code: 'not_portable', param });
-    expect(refusal.message).toMatch(message);
-  });
-});
-
 describe('a member of the wrong type', () => {
   const wrong: readonly JsonValue[] = ['text', 7, 1.5, true, [1], [[]], { a: 1 }];
   const right: Readonly<Record<string, (value: JsonValue) => boolean>> = {
@@ -272,28 +146,5 @@ describe('a member of the wrong type', () => {
 
     expect(code).toBe('invalid_request');
     expect(param).toMatch(new RegExp(`^${name}(?:[.[]|$)`));
-  });
-
-  it.each<[JsonObject, string]>([
-    [{ max_tokens: -1 }, 'max_tokens'],
-    [{ messages: [] }, 'messages'],
-    [{ messages: [{ role: 'tool', content: 'a' }] }, 'messages[0].role'],
-    [{ messages: [{ role: 'user' }] }, 'messages[0].content'],
-    [{ messages: [{ role: 'system', content: 'a' }] }, 'messages'],
-    [{ stop_sequences: ['a', 1] }, 'stop_sequences[1]'],
-    [{ system: [{ type: 'text' }] }, 'system[0].text'],
-    [{ tools: [{ input_schema: {} }] }, 'tools[0].name'],
-    [{ tools: [{ name: 'f' }] }, 'tools[0].input_schema'],
-    [{ tool_choice: { type: 'required' } }, 'tool_choice.type'],
-    [{ tool_choice: { type: 'tool' } }, 'tool_choice.name'],
-    [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
-    [{ thinking: { type: 'enabled', budget_tokens: 0 } }, 'thinking.budget_tokens'],
-    [{ thinking: { type: 'deep' } }, 'thinking.type'],
-    [{ output_config: { effort: 'none' } }, 'output_config.effort'],
-    [{ output_config: { format: { type: 'json' } } }, 'output_config.format.type'],
-    [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format.schema'],
-    [{ metadata: { user_id: 7 } }, 'metadata.user_id'],
-  ])('%j is refused by its exact path', (members, param) => {
-    expect(refusalOf(() => requestWith(members))).toMatchObject({ code: 'invalid_request', param });
   });
 });

@@ -10,35 +10,6 @@ const tool = (name: string, more: JsonObject = {}): JsonObject => ({ name, input
 const others = upstreams.filter(({ dialect }) => dialect !== 'anthropic');
 
 describe('a tool with a schema', () => {
-  it('is a function, and its schema is unchanged', () => {
-    const { tools, dropped } = requestWith({
-      tools: [
-        tool('f', { description: 'd', strict: true, type: 'custom' }),
-        tool('g', { type: null }),
-      ],
-    });
-
-    expect(tools).toEqual([
-      {
-        kind: 'function',
-        name: 'f',
-        description: 'd',
-        parameters: input_schema,
-        strict: true,
-        at: 'tools[0]',
-      },
-      {
-        kind: 'function',
-        name: 'g',
-        description: undefined,
-        parameters: input_schema,
-        strict: undefined,
-        at: 'tools[1]',
-      },
-    ]);
-    expect(dropped).toEqual([]);
-  });
-
   it('loses what only tunes it, listed once for all tools', () => {
     const tuned = {
       input_examples: [{ a: 1 }],
@@ -119,28 +90,6 @@ describe('a tool that Anthropic defines', () => {
 });
 
 describe('a choice', () => {
-  const required = { mode: 'required', names: [] };
-  it.each<[JsonObject, object]>([
-    [{ type: 'auto' }, { mode: 'auto', names: [] }],
-    [{ type: 'any' }, required],
-    [{ type: 'none' }, { mode: 'none', names: [] }],
-    [
-      { type: 'tool', name: 'g' },
-      { mode: 'required', names: ['g'] },
-    ],
-  ])('%j', (choice, toolChoice) => {
-    const tools = [tool('f'), tool('g')];
-    const request = requestWith({ tools, tool_choice: choice });
-
-    expect(request).toMatchObject({ toolChoice, parallelToolCalls: undefined, dropped: [] });
-    expect(
-      requestWith({ tools, tool_choice: { ...choice, disable_parallel_tool_use: true } }),
-    ).toMatchObject({ toolChoice, parallelToolCalls: false, dropped: [] });
-    expect(
-      requestWith({ tools, tool_choice: { ...choice, disable_parallel_tool_use: false } }),
-    ).toEqual(request);
-  });
-
   it('of one call at a time is left out where the model has no such setting', () => {
     const request = requestWith({
       tools: [tool('f')],
@@ -151,17 +100,6 @@ describe('a choice', () => {
       [],
       ['tool_choice.disable_parallel_tool_use'],
     ]);
-  });
-
-  it('of a tool that is not declared is refused', () => {
-    const tool_choice = { type: 'tool', name: 'missing' };
-
-    for (const tools of [[], [tool('f')]]) {
-      expect(refusalOf(() => requestWith({ tools, tool_choice }))).toMatchObject({
-        code: 'invalid_request',
-        param: 'tool_choice.name',
-      });
-    }
   });
 });
 

@@ -1,19 +1,16 @@
 // suite: quick
 /** Recorded replies of OpenAI and compatible vendors, read as events. */
 import { describe, expect, it } from 'vitest';
-import { openaiClient } from '../../../src/dialects/openai/client/codec.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import { documentsOf, parsed } from '../../support/codec.ts';
 import { fixture } from '../../support/fixtures.ts';
 import {
   callsOf,
-  contentRequest,
   eventsOf,
   exchange,
   finishesOf,
   reasoningOf,
   recordings,
-  target,
   textOf,
 } from './client.ts';
 
@@ -176,44 +173,11 @@ describe('the events of a reply', () => {
     ]);
   });
 
-  it('have a length as the reason of a refusal that the limit cut', () => {
-    const whole = fixture('openai-chat/refusal-json-schema.1');
-    const text = Buffer.from(whole.response).toString();
-    const response = Buffer.from(text.replace(/("finish_reason": ?)"stop"/, '$1"length"'));
-    const events = eventsOf({ ...whole, response });
-
-    expect(events.some(({ type }) => type === 'refusal')).toBe(true);
-    expect(finishesOf(events)).toMatchObject([{ reason: 'length', message: undefined }]);
-  });
-
   it('do not treat a choice emptied by the content filter as an error', () => {
     const events = eventsOf(fixture('openai-chat/azure-content-filter-output.1'));
 
     expect(events.map(({ type }) => type)).toEqual(['start', 'usage', 'finish']);
     expect(finishesOf(events)).toMatchObject([{ reason: 'content_filter' }]);
-  });
-
-  it('have the original name of a function that was renamed for the upstream', () => {
-    const parameters = { type: 'object', properties: {} };
-    const tool = { kind: 'function', name: 'weather.now', parameters, at: 't[0]' } as const;
-    const request = contentRequest({
-      tools: [{ ...tool, description: undefined, strict: undefined }],
-    });
-    const begun = openaiClient.begin(request, target());
-    const declared = member(items(member(parsed(begun.body), 'tools'))[0] ?? null, 'function');
-    const name = member(declared, 'name') ?? null;
-
-    const events = begun.readReply({
-      choices: [
-        {
-          message: { tool_calls: [{ id: 'a', function: { name, arguments: '{}' } }] },
-          finish_reason: 'tool_calls',
-        },
-      ],
-    });
-
-    expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-    expect(callsOf(events)).toMatchObject([{ name: 'weather.now' }]);
   });
 });
 
@@ -223,72 +187,6 @@ describe('malformed replies', () => {
     index,
     message,
     finish_reason: finish,
-  });
-
-  it('without choices, message or content are unusable', () => {
-    const empty = { type: 'unusable', reason: 'upstream_empty_response' };
-
-    expect(read({ choices: [] })).toEqual([empty]);
-    expect(read({})).toEqual([empty]);
-    expect(read('no JSON object')).toEqual([empty]);
-    expect(read({ choices: [choice({ content: null }, null)] })).toEqual([empty]);
-    expect(read({ choices: [choice({ content: '' }, 'other')] })).toEqual([empty]);
-  });
-
-  it('with the finish_reason error are unusable, whatever came before', () => {
-    const broken = { type: 'unusable', reason: 'upstream_unusable_output' };
-
-    expect(read({ choices: [choice({ content: '' }, 'error')] })).toEqual([broken]);
-    expect(read({ choices: [choice({ content: 'Hi' }, 'error')] }).at(-1)).toEqual(broken);
-  });
-
-  it('with the finish_reason tool_calls but neither calls nor text are unusable', () => {
-    const events = read({ choices: [choice({ tool_calls: [{ id: 'a' }] }, 'tool_calls')] });
-
-    expect(events).toEqual([{ type: 'unusable', reason: 'upstream_unusable_output' }]);
-  });
-
-  it('have usage even if they are unusable, because they were billed', () => {
-    const events = read({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } });
-
-    expect(events).toMatchObject([
-      { type: 'usage', usage: { inputTokens: 3, outputTokens: 4 } },
-      { type: 'unusable' },
-    ]);
-  });
-
-  it.each([
-    ['stop', 'stop', undefined],
-    ['eos', 'stop', undefined],
-    ['end_turn', 'stop', undefined],
-    ['length', 'length', undefined],
-    ['model_length', 'length', undefined],
-    ['content_filter', 'content_filter', undefined],
-    ['sensitive', 'content_filter', undefined],
-    ['tool_calls', 'stop', undefined],
-    [null, 'stop', undefined],
-    ['', 'stop', undefined],
-    ['insufficient_system_resource', 'other', 'insufficient_system_resource'],
-  ] as const)('%s after text is the finish %s', (reported, reason, native) => {
-    const events = read({ choices: [choice({ content: 'Hi' }, reported)] });
-
-    expect(finishesOf(events)).toMatchObject([{ reason }]);
-    expect(finishesOf(events)[0]?.native).toBe(native);
-  });
-
-  it.each([
-    ['stop', 'tool_calls'],
-    [null, 'tool_calls'],
-    ['function_call', 'tool_calls'],
-    ['length', 'length'],
-    ['content_filter', 'content_filter'],
-  ] as const)('%s after a call is the finish %s', (reported, reason) => {
-    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
-
-    const events = read({ choices: [choice({ tool_calls: [call] }, reported)] });
-
-    expect(finishesOf(events)).toMatchObject([{ reason }]);
-    expect(callsOf(events)).toMatchObject([{ name: 'f', arguments: '{"a":1}' }]);
   });
 
   it.each([
@@ -307,95 +205,11 @@ describe('malformed replies', () => {
     expect(events.at(-1)).toEqual({ type: 'unusable', reason: 'upstream_unusable_output' });
   });
 
-  it('may have one empty choice among several', () => {
-    const events = read({
-      choices: [choice({ content: 'Hi' }, 'stop', 0), choice({ content: '' }, null, 1)],
-    });
-
-    expect(finishesOf(events)).toMatchObject([
-      { choice: 0, reason: 'stop' },
-      { choice: 1, reason: 'other' },
-    ]);
-  });
-
   it('have choices without an index, numbered by position', () => {
     const events = read({
       choices: [choice({ content: 'a' }, 'stop', null), choice({ content: 'b' }, 'stop', 'x')],
     });
 
     expect([textOf(events, 0), textOf(events, 1)]).toEqual(['a', 'b']);
-  });
-
-  it('with one id on two calls get a new id on the second', () => {
-    const call = { id: 'a', function: { name: 'f', arguments: '{}' } };
-
-    const [first, second] = callsOf(
-      read({ choices: [choice({ tool_calls: [call, call] }, 'stop')] }),
-    );
-
-    expect(first?.id).toBe('a');
-    expect(second?.id).toMatch(/^call_/);
-  });
-
-  it('may have arguments as an object, or the older function_call', () => {
-    const events = read({
-      choices: [
-        choice(
-          {
-            tool_calls: [{ id: 'a', function: { name: 'f', arguments: { b: 1 } } }],
-            function_call: { name: 'g', arguments: '{}' },
-          },
-          'stop',
-        ),
-      ],
-    });
-
-    expect(callsOf(events).map(({ name, arguments: json }) => [name, json])).toEqual([
-      ['f', '{"b":1}'],
-      ['g', '{}'],
-    ]);
-  });
-
-  it('have images, audio, citations and logprobs as separate events', () => {
-    const png = 'iVBORw0KGgo=';
-    const events = read({
-      choices: [
-        {
-          message: {
-            content: 'Look',
-            images: [
-              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
-              { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
-            ],
-            audio: { data: 'UklGRiQAAABXQVZF', transcript: 'Listen' },
-            annotations: [
-              {
-                type: 'url_citation',
-                url_citation: { url: 'https://a', start_index: 0, end_index: 4 },
-              },
-              { type: 'file', file: {} },
-            ],
-          },
-          logprobs: {
-            content: [
-              { token: 'Look', logprob: -0.5, top_logprobs: [{ token: 'See', logprob: -2 }, 7] },
-              { token: 'lost' },
-            ],
-          },
-          finish_reason: 'stop',
-        },
-      ],
-    });
-
-    expect(events).toMatchObject([
-      { type: 'text', text: 'Look' },
-      { type: 'media', mimeType: 'image/png', data: png },
-      { type: 'media_url', url: 'https://example.com/a.png' },
-      { type: 'text', text: 'Listen' },
-      { type: 'media', mimeType: 'audio/wav', data: 'UklGRiQAAABXQVZF' },
-      { type: 'logprobs', tokens: [{ token: 'Look', top: [{ token: 'See', logprob: -2 }] }] },
-      { type: 'citations', citations: [{ url: 'https://a', title: undefined, start: 0, end: 4 }] },
-      { type: 'finish' },
-    ]);
   });
 });

@@ -150,73 +150,6 @@ describe('turns', () => {
   });
 });
 
-describe('calls and their results', () => {
-  it('arguments stay as they are', () => {
-    const text = ' {"a" : 1.0} ';
-    const { turns } = conversation(user, { ...call('a'), arguments: text }, output('a'));
-
-    expect(turns[1]?.parts).toMatchObject([{ name: 'f_a', arguments: text }]);
-  });
-
-  it('the input of a custom tool becomes an argument', () => {
-    const { turns, dropped } = conversation(
-      user,
-      { type: 'custom_tool_call', call_id: 'c', name: 'patch', input: 'say "x"\n' },
-      { type: 'custom_tool_call_output', call_id: 'c', output: 'done' },
-    );
-
-    expect(turns).toMatchObject([
-      {},
-      { parts: [{ id: 'c', name: 'patch', arguments: '{"input":"say \\"x\\"\\n"}' }] },
-      { parts: [{ callId: 'c', name: 'patch', content: [{ text: 'done' }] }] },
-    ]);
-    expect(dropped).toEqual([]);
-  });
-
-  it('a result may consist of parts', () => {
-    const parts = [
-      { type: 'input_text', text: 'see' },
-      { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
-      { type: 'input_file', file_url: 'https://a.test/a.pdf' },
-    ];
-    const { turns } = conversation(user, call('a'), { ...output('a'), output: parts });
-
-    expect(turns[2]?.parts).toMatchObject([
-      { content: [{ text: 'see' }, { mimeType: 'image/png' }, { mimeType: 'application/pdf' }] },
-    ]);
-  });
-
-  it('what only describes them is not listed', () => {
-    const { dropped } = conversation(
-      user,
-      {
-        ...call('a'),
-        id: 'fc_1',
-        status: 'completed',
-        caller: { type: 'direct' },
-        async: false,
-        // Added by the openai package.
-        parsed_arguments: { a: 1 },
-      },
-      { ...output('a'), id: 'fco_1', status: 'completed', name: 'f_a' },
-    );
-
-    expect(dropped).toEqual([]);
-  });
-
-  it.each<[JsonObject, string, string]>([
-    [{ ...call('a'), call_id: '' }, 'input[1].call_id', 'invalid_request'],
-    [{ ...call('a'), name: null }, 'input[1].name', 'invalid_request'],
-    [{ ...output('a'), call_id: null }, 'input[1].call_id', 'invalid_request'],
-    [{ ...output('a'), output: 5 }, 'input[1].output', 'invalid_request'],
-    [{ ...call('a'), async: true }, 'input[1].async', 'not_portable'],
-    [{ ...call('a'), caller: { type: 'program' } }, 'input[1].caller', 'not_portable'],
-    [{ ...output('a'), caller: { type: 'program' } }, 'input[1].caller', 'not_portable'],
-  ])('%j is refused', (item, param, code) => {
-    expect(refusalOf(() => conversation(user, item))).toMatchObject({ code, param });
-  });
-});
-
 describe('other items', () => {
   it.each([
     'web_search_call',
@@ -238,39 +171,6 @@ describe('other items', () => {
 
     expect(turns.map(({ parts }) => parts.length)).toEqual([1, 2, 1]);
     expect(dropped).toEqual(['input[2]']);
-  });
-
-  it.each([
-    'compaction',
-    'compaction_trigger',
-    'mcp_approval_request',
-    'mcp_approval_response',
-    'computer_call',
-    'computer_call_output',
-    'local_shell_call',
-    'local_shell_call_output',
-    'shell_call',
-    'shell_call_output',
-    'apply_patch_call',
-    'apply_patch_call_output',
-    'program',
-    'program_output',
-    'kind_of_next_year',
-  ])('%s is refused', (type) => {
-    expect(refusalOf(() => conversation(user, { type }))).toMatchObject({
-      code: 'not_portable',
-      param: 'input[1].type',
-    });
-  });
-
-  it.each([
-    { type: 'item_reference', id: 'msg_1' },
-    { id: 'msg_1' },
-  ])('the reference %j is refused with what to send instead', (item) => {
-    const refusal = refusalOf(() => conversation(user, item));
-
-    expect(refusal).toMatchObject({ code: 'not_portable', param: 'input[1]' });
-    expect(refusal.message).toContain('providerOptions.openai.store = false');
   });
 });
 

@@ -26,23 +26,6 @@ const namesIn = (tools: readonly JsonObject[], members: JsonObject = {}) =>
   toolsOf(tools, members).tools.map(({ name }) => name);
 
 describe('functions', () => {
-  it('keep their schema and description', () => {
-    expect(toolsOf([f])).toMatchObject({
-      tools: [
-        { kind: 'function', name: 'f', description: 'F', parameters: schema, at: 'tools[0]' },
-      ],
-      dropped: [],
-    });
-  });
-
-  it.each([
-    [true, true],
-    [false, false],
-    [null, undefined],
-  ])('strict: %j', (sent, strict) => {
-    expect(toolsOf([{ ...f, strict: sent }]).tools).toMatchObject([{ strict }]);
-  });
-
   it('are offered at once, also if a search would have had to load them', () => {
     expect(toolsOf([{ ...f, defer_loading: true }])).toMatchObject({
       tools: [{ name: 'f' }],
@@ -315,16 +298,6 @@ describe('tools among the items', () => {
 });
 
 describe('tools that the provider runs', () => {
-  it('a web search is left out and listed', () => {
-    for (const type of ['web_search', 'web_search_preview', 'web_search_2025_08_26']) {
-      const request = toolsOf([f, { type, search_context_size: 'low' }], {
-        tool_choice: 'required',
-      });
-
-      expect(request).toMatchObject({ tools: [{ name: 'f' }], dropped: ['tools[1]'] });
-    }
-  });
-
   it.each<[readonly JsonObject[], string]>([
     [[webSearch], 'tools[0].type'],
     [[f, { type: 'file_search', vector_store_ids: ['v'] }], 'tools[1].type'],
