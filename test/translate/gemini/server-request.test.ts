@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../../src/canonical/request.ts';
 import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../../src/json.ts';
+import { serverCodecs } from '../../support/codecs.ts';
 import { fixture, fixtures } from '../../support/fixtures.ts';
 
 const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
@@ -149,6 +150,10 @@ describe('the conversation', () => {
       'unknown_field',
     ]);
   });
+});
+
+it('a count of tokens is Google’s', () => {
+  expect(JSON.parse(serverCodecs.native.countTokens?.write(7) ?? '')).toEqual({ totalTokens: 7 });
 });
 
 function read(body: JsonObject): ContentRequest {
