@@ -22,8 +22,6 @@ const reasons: Readonly<Record<string, string>> = {
     'The rules of one document share the vectors, the usage and the error that they find.',
   'src/dialects/openai/embedding-repair.ts embeddingRepair':
     'The listeners of one tokenizer share the position up to which bytes were passed on.',
-  'src/stages/upstream/call-upstream.ts tryChannels':
-    'The loop over the channels, where each exit depends on the attempts before it.',
   'src/stages/settle/grow-hold.ts growingStream':
     'The caller and the hold can both pause the one body, so each method must know of both.',
   'src/stages/upstream/send-upstream.ts sendUpstream':

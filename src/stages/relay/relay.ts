@@ -12,8 +12,8 @@ import type { MadeReply, WholeReply } from '../prepare/prepared-call.ts';
 import { paced, replyHeaders, wholeReply } from '../respond.ts';
 import { sendWhole } from '../running.ts';
 import { type GrowingStream, growingStream } from '../settle/grow-hold.ts';
+import type { UpstreamReply, Upstreams } from '../upstream/attempt.ts';
 import type { StreamedReply } from '../upstream/open-reply.ts';
-import type { UpstreamReply, Upstreams } from '../upstream/try-channel.ts';
 import {
   abandonStream,
   breakStream,

@@ -33,6 +33,11 @@ export interface CallFailure {
   readonly hasResponse?: boolean;
 }
 
+/** How many of these attempts may have run. */
+export function possibleRuns(failures: readonly CallFailure[]): number {
+  return failures.filter(({ ending }) => ending !== 'not_run').length;
+}
+
 /** Which parts of an upstream's error text may reach the caller. */
 export interface ErrorRedaction extends AccountSecrets {
   readonly hideErrors: boolean;
