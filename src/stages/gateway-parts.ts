@@ -11,7 +11,7 @@ import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
 import { retryBudget } from '../upstream/retry-budget.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
-import { idempotency } from './idempotency/idempotency.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
 import { failedKeys } from './keys/failed-keys.ts';
 import { loopTurn } from './loop-turn.ts';
 import { modelPlans } from './models/model-plan.ts';
@@ -164,7 +164,7 @@ function sharedByCalls(
     requestsFor: routes.requestsFor,
     checkGroup: groupCheck(records),
     plans: modelPlans(dialects),
-    idempotency: idempotency(emit, times),
+    idempotency: new Idempotency(emit, times),
     reserve: reserver(emit, deliveries),
     settle,
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
