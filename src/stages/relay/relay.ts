@@ -10,7 +10,7 @@ import type { Held, ReplyCopy } from '../call-record.ts';
 import type { MadeReply, WholeReply } from '../prepare/prepared-call.ts';
 import { paced, replyHeaders, wholeReply } from '../respond.ts';
 import { sendWhole } from '../running.ts';
-import { type GrowingStream, growingStream } from '../settle/grow-hold.ts';
+import { GrowingStream } from '../settle/grow-hold.ts';
 import type { UpstreamReply, Upstreams } from '../upstream/attempt.ts';
 import type { StreamedReply } from '../upstream/open-reply.ts';
 import {
@@ -101,7 +101,7 @@ function relayStream(
   const growing =
     hold.isBounded || call.framing === 'json'
       ? undefined
-      : growingStream(rest, { settlement, keeper: running.hold, tap });
+      : new GrowingStream(rest, { settlement, keeper: running.hold, tap });
   const pipe = relayPipe(stream);
   return {
     status: 200,
@@ -109,17 +109,17 @@ function relayStream(
     body:
       growing === undefined
         ? pushedReply(rest, pipe, firstOutput)
-        : pushedReply(growing.body, checkedPipe(pipe, growing), firstOutput),
+        : pushedReply(growing, checkedPipe(pipe, growing), firstOutput),
   };
 }
 
 /** Checks the hold after each chunk. */
-function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
+function checkedPipe(pipe: ReplyPipe, growing: GrowingStream): ReplyPipe {
   return {
     ...pipe,
     write: (chunk) => {
       const bytes = pipe.write(chunk);
-      check();
+      growing.check();
       return bytes;
     },
   };
