@@ -98,23 +98,15 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   const current: Current = { options, settings, vary, closed: undefined };
   const state: GatewayState = {
     settings: () => current.settings,
+    vary: () => current.vary,
     isClosed: () => current.closed !== undefined,
   };
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
-  const { health, serve, breakers, emit, forRequest, subscribe, status, times, refusals } = parts;
-  const { translations } = parts;
-  const answer = answering({
-    routes,
-    serve,
-    breakers,
-    times,
-    forRequest,
-    refusals,
-    ...state,
-    vary: () => current.vary,
-  });
+  const { events, breakers, status } = parts;
+  const { health, translations } = parts.upstream;
+  const answer = answering({ routes, parts, state });
   return {
-    owns: owning(routes, current, emit),
+    owns: owning(routes, current, events.emit),
     handle: answer.handle,
     refuse: answer.refuse,
     update: (change) => {
@@ -122,13 +114,13 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       breakers.reset();
       if (change.catalog !== undefined) health.reloaded();
     },
-    subscribe,
+    subscribe: events.subscribe,
     ready: () => translations.loadAll(tables),
     status,
     channels: health.statuses,
     disableChannel: health.disable,
     enableChannel: health.enable,
-    resolveUnknown: resolving(current, emit),
+    resolveUnknown: resolving(current, events.emit),
     close: ({ drainMs } = {}) => closeOnce(current, parts, drainMs),
   };
 }
@@ -159,7 +151,9 @@ function closeOnce(
   drainMs: number | undefined,
 ): Promise<void> {
   const { usage, clock } = current.settings;
-  current.closed ??= shutDown(drainMs, { ...parts, usage, clock });
+  const { events, upstream, work, stopTimer } = parts;
+  const deps = { ...work, usage, upstream: upstream.client, emit: events.emit, clock, stopTimer };
+  current.closed ??= shutDown(drainMs, deps);
   return current.closed;
 }
 

@@ -53,64 +53,11 @@ export function embeddingReader(
   { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
   expected: ExpectedVectors,
 ): EmbeddingReader {
-  const results: Result[] = [];
+  const found = new FoundMembers(expected);
+  const extractor = stringExtractor(found.rules(format), maxVectorText);
   const bounds = byteBounds();
-  let heldBytes = 0;
-  let isUnusable = false;
-  let usageJson: string | undefined;
-  let errorJson: string | undefined;
   let isEmpty = true;
   let first: number | undefined;
-
-  const takeVector = (json: string | undefined): void => {
-    const result = results.at(-1);
-    if (isUnusable || result === undefined) return;
-    const vector = json === undefined ? undefined : readVector(json, expected.form);
-    if (vector === undefined || result.vector !== undefined) {
-      isUnusable = true;
-      return;
-    }
-    result.vector = vector;
-    heldBytes += vectorBytes(vector);
-    if (heldBytes > maxVectorBytes) throw new UpstreamError('body', 'reply_too_large');
-  };
-  const element: ExtractionRule = {
-    onBegin: () => {
-      if (results.length >= expected.count) isUnusable = true;
-      else results.push({ vector: undefined, index: undefined });
-    },
-    members: {
-      [format.vector]: { text: takeVector },
-      ...(format.index === undefined
-        ? {}
-        : {
-            [format.index]: {
-              text: (json) => {
-                const result = results.at(-1);
-                if (result !== undefined) result.index = valueIn(json);
-              },
-            },
-          }),
-    },
-  };
-  const extractor = stringExtractor(
-    {
-      members: {
-        [format.list]: { elements: element },
-        [format.usage]: {
-          text: (json) => {
-            usageJson = json;
-          },
-        },
-        error: {
-          text: (json) => {
-            errorJson = json ?? 'true';
-          },
-        },
-      },
-    },
-    maxVectorText,
-  );
 
   return {
     write: (chunk) => {
@@ -120,14 +67,14 @@ export function embeddingReader(
       extractor.write(chunk);
     },
     end: () => {
-      const failure = inBandFailure({ error: valueIn(errorJson) ?? null });
+      const failure = inBandFailure({ error: valueIn(found.errorJson) ?? null });
       if (failure !== undefined) return { kind: 'failure', report: failure };
       if (isEmpty) return { kind: 'bad', reason: 'upstream_empty' };
       if (!opensJson(first)) return { kind: 'bad', reason: 'upstream_protocol_error' };
       if (!extractor.isWhole()) return { kind: 'bad', reason: 'upstream_truncated' };
-      const vectors = isUnusable ? undefined : inOrder(results, expected);
+      const vectors = found.vectors();
       if (vectors === undefined) return { kind: 'bad', reason: 'upstream_unusable' };
-      const usage = valueIn(usageJson);
+      const usage = valueIn(found.usageJson);
       return {
         kind: 'vectors',
         vectors,
@@ -135,6 +82,76 @@ export function embeddingReader(
       };
     },
   };
+}
+
+/** What the rules of one document have found so far. */
+class FoundMembers {
+  usageJson: string | undefined;
+  errorJson: string | undefined;
+  readonly #expected: ExpectedVectors;
+  readonly #results: Result[] = [];
+  #heldBytes = 0;
+  #isUnusable = false;
+
+  constructor(expected: ExpectedVectors) {
+    this.#expected = expected;
+  }
+
+  rules(format: EmbeddingReplyFormat): ExtractionRule {
+    const { list, vector, index, usage } = format;
+    const indexRule: ExtractionRule = { text: (json) => this.#takeIndex(json) };
+    return {
+      members: {
+        [list]: {
+          elements: {
+            onBegin: () => this.#beginResult(),
+            members: {
+              [vector]: { text: (json) => this.#takeVector(json) },
+              ...(index === undefined ? {} : { [index]: indexRule }),
+            },
+          },
+        },
+        [usage]: {
+          text: (json) => {
+            this.usageJson = json;
+          },
+        },
+        error: {
+          text: (json) => {
+            this.errorJson = json ?? 'true';
+          },
+        },
+      },
+    };
+  }
+
+  /** In the order of the inputs; undefined if they can't be used. */
+  vectors(): readonly Vector[] | undefined {
+    return this.#isUnusable ? undefined : inOrder(this.#results, this.#expected);
+  }
+
+  #beginResult(): void {
+    if (this.#results.length >= this.#expected.count) this.#isUnusable = true;
+    else this.#results.push({ vector: undefined, index: undefined });
+  }
+
+  #takeIndex(json: string | undefined): void {
+    const result = this.#results.at(-1);
+    if (result !== undefined) result.index = valueIn(json);
+  }
+
+  #takeVector(json: string | undefined): void {
+    const result = this.#results.at(-1);
+    if (this.#isUnusable || result === undefined) return;
+    const vector = json === undefined ? undefined : readVector(json, this.#expected.form);
+    if (vector === undefined || result.vector !== undefined) {
+      this.#isUnusable = true;
+      return;
+    }
+    result.vector = vector;
+    this.#heldBytes += vectorBytes(vector);
+    if (this.#heldBytes > maxVectorBytes) throw new UpstreamError('body', 'reply_too_large');
+  }
 }
 
 function valueIn(json: string | undefined): JsonValue | undefined {

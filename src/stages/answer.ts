@@ -3,57 +3,48 @@
  * caller's clients expect.
  */
 import { GatewayError } from '../errors.ts';
-import type { EventEmitter } from '../event-emitter.ts';
 import { swallowErrors } from '../events.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../http.ts';
-import type { Settings } from '../options.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
 import type { RequestProgress } from './call-record.ts';
+import type { GatewayParts, GatewayState } from './gateway-parts.ts';
 import { portCalls } from './ports/port-calls.ts';
-import type { PortTimer } from './ports/port-times.ts';
-import type { StoreBreakers } from './ports/store-breaker.ts';
-import type { RefusalRecorder } from './record-refusals.ts';
 import { readableError } from './refuse.ts';
 import { reportRefusal } from './request-events.ts';
 import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
-import type { Serve } from './serve.ts';
 import { secretsOf } from './upstream/shown-error.ts';
 
-/** The parts of a gateway that answer. Settings are read at each request: they may change. */
+/** What answers depend on. Settings are read at each request: they may change. */
 export interface AnswerDeps {
   readonly routes: Routes;
-  readonly serve: Serve;
-  readonly breakers: StoreBreakers;
-  readonly times: PortTimer;
-  readonly forRequest: EventEmitter['forRequest'];
-  readonly refusals: Pick<RefusalRecorder, 'count'>;
-  settings(): Settings;
-  vary(): string;
-  isClosed(): boolean;
+  readonly parts: GatewayParts;
+  readonly state: GatewayState;
 }
 
 export function answering(deps: AnswerDeps): Pick<GatewayHandler, 'handle' | 'refuse'> {
-  const { routes, refusals } = deps;
+  const { routes, state } = deps;
+  const { events, work } = deps.parts;
+  const { refusals } = work;
   const misplaced = misplacedHandle();
   const finish = (response: GatewayResponse): GatewayResponse =>
-    deps.isClosed() ? lastOnConnection(response) : response;
+    state.isClosed() ? lastOnConnection(response) : response;
 
   return {
     handle: (request, second?: unknown) =>
       second === undefined ? handle(request, deps, finish) : Promise.resolve(misplaced(second)),
     refuse: (request, code, message) => {
-      const settings = deps.settings();
+      const settings = state.settings();
       const route = routes.find({ ...request, search: '' }, settings);
-      const context = responseContextFor(request, settings, deps.vary());
+      const context = responseContextFor(request, settings, state.vary());
       context.requestIdHeader = route.caller.requestIdHeader;
       const error = new GatewayError(code, message);
       const response = errorResponse(context, error, route.caller, false);
       const { status } = response;
       const received = {
         request,
-        emit: deps.forRequest(),
+        emit: events.forRequest(),
         progress: newProgress(),
         secrets: () => secretsOf(request, context.vary),
         responseContext: context,
@@ -69,10 +60,11 @@ async function handle(
   deps: AnswerDeps,
   finish: (response: GatewayResponse) => GatewayResponse,
 ): Promise<GatewayResponse> {
-  const { routes, serve, breakers, times, refusals } = deps;
-  const settings = deps.settings();
-  const context = responseContextFor(request, settings, deps.vary());
-  const emit = deps.forRequest();
+  const { routes, parts, state } = deps;
+  const { serve, breakers, times, events, work } = parts;
+  const settings = state.settings();
+  const context = responseContextFor(request, settings, state.vary());
+  const emit = events.forRequest();
   const secrets = (): readonly string[] => secretsOf(request, context.vary);
   const known = { request, responseContext: context, secrets, emit, progress: newProgress() };
   let caller: Caller = openaiCaller;
@@ -91,7 +83,7 @@ async function handle(
     const readable = readableError(error, context.requestId, emit);
     const response = errorResponse(context, readable, caller, isBoughtOnce);
     const { status } = response;
-    reportRefusal(known, readable, { route, status, refusals });
+    reportRefusal(known, readable, { route, status, refusals: work.refusals });
     return finish(response);
   }
 }

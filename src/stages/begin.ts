@@ -6,7 +6,7 @@ import { smallBodyBytes } from '../bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../bytes/body/headers.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Authenticated } from './call-record.ts';
-import { mayBeRepeat } from './idempotency/key.ts';
+import { mayBeRepeat } from './idempotency/idempotency.ts';
 import type { BeginningCall } from './running.ts';
 
 /**

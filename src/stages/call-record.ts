@@ -4,13 +4,12 @@
  */
 import type { Call } from '../call.ts';
 import type { RequestEmit } from '../event-emitter.ts';
-import type { GatewayRequest } from '../http.ts';
+import type { GatewayRequest, HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { CallRoute } from '../protocols/protocol.ts';
-import type { ReplyCopy } from './idempotency/copy.ts';
 import type { ModelPlan } from './models/model-plan.ts';
 import type { PortCalls } from './ports/port-calls.ts';
 import type { TakenRates } from './rates/applied-limits.ts';
@@ -83,4 +82,12 @@ export interface Held {
   readonly continuesAfterDisconnect: boolean;
   /** For callers that repeat the call; undefined for a call that nobody can repeat. */
   readonly copy: ReplyCopy | undefined;
+}
+
+/** Copies a reply while it is sent to its caller. */
+export interface ReplyCopy {
+  /** Sets the headers that belong to the reply. */
+  begin(headers: HeaderMap): void;
+  /** Adds the next chunk, as it is sent to the caller. */
+  add(bytes: Uint8Array): void;
 }

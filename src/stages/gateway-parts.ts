@@ -11,7 +11,7 @@ import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
 import { retryBudget } from '../upstream/retry-budget.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
-import { idempotency } from './idempotency/idempotency.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
 import { failedKeys } from './keys/failed-keys.ts';
 import { loopTurn } from './loop-turn.ts';
 import { modelPlans } from './models/model-plan.ts';
@@ -35,30 +35,43 @@ import { storeMaintenance } from './settle/store-maintenance.ts';
 import { type GatewayStatus, statusOf } from './status.ts';
 import { perKeyFunctions } from './upstream/credential.ts';
 
+/** The state of a gateway that its parts read. */
 export interface GatewayState {
   /** The current settings: the host may change them at any time. */
   settings(): Settings;
+  /** The `Vary` header of all responses. */
+  vary(): string;
   isClosed(): boolean;
 }
 
-export interface GatewayParts {
+/** The parts of a gateway that its public methods use. */
+export interface GatewayParts extends BaseParts {
   readonly serve: Serve;
-  readonly health: ChannelHealth;
-  readonly calls: RunningCalls;
-  readonly outbox: Outbox;
-  readonly refusals: RefusalRecorder;
-  readonly upstream: UpstreamClient;
   readonly breakers: StoreBreakers;
-  readonly emit: EventListener;
-  readonly forRequest: EventEmitter['forRequest'];
-  readonly times: PortTimer;
-  readonly subscribe: EventEmitter['subscribe'];
   readonly status: () => GatewayStatus;
   readonly stopTimer: () => void;
+}
+
+/** The parts that are also needed to create what the calls share. */
+interface BaseParts {
+  readonly events: EventEmitter;
+  readonly upstream: UpstreamParts;
+  readonly work: Work;
+  readonly times: PortTimer;
+}
+
+interface UpstreamParts {
+  readonly client: UpstreamClient;
+  readonly health: ChannelHealth;
   readonly translations: Translations;
 }
 
-type BaseParts = Omit<GatewayParts, 'serve' | 'stopTimer' | 'breakers' | 'subscribe' | 'status'>;
+/** What has to be finished before a gateway closes. */
+interface Work {
+  readonly calls: RunningCalls;
+  readonly outbox: Outbox;
+  readonly refusals: RefusalRecorder;
+}
 
 const tickMs = 1_000;
 /**
@@ -67,6 +80,7 @@ const tickMs = 1_000;
  */
 const maxConnections = 65_535;
 
+/** What the parts need of the gateway's tables. */
 export interface PartTables {
   readonly dialects: DialectTable;
   readonly routes: Pick<Routes, 'requestsFor'>;
@@ -78,34 +92,33 @@ export function gatewayParts(
   client: UpstreamClient | undefined,
   state: GatewayState,
 ): GatewayParts {
-  const { settings } = state;
+  const { settings, isClosed } = state;
   const { clock } = settings();
-  const { emit, forRequest, subscribe } = eventEmitter(() => settings().onEvent, warningListener());
+  const events = eventEmitter(() => settings().onEvent, warningListener());
+  const { emit } = events;
   const times = portTimer();
   const ports = backgroundPorts(settings, emit, times);
-  const parts: BaseParts = {
-    health: channelHealth(clock, () => settings().random(), emit),
+  const work = {
     calls: runningCalls(settings, ports, emit),
     outbox: outbox(clock),
     refusals: refusalRecorder(settings, ports, emit),
-    upstream: client ?? undiciClient({ connections: maxConnections }),
-    translations: translations((error) => reportBug(error, undefined, emit)),
-    times,
-    emit,
-    forRequest,
   };
+  const upstream = {
+    client: client ?? undiciClient({ connections: maxConnections }),
+    health: channelHealth(clock, () => settings().random(), emit),
+    translations: translations((error) => reportBug(error, undefined, emit)),
+  };
+  const parts: BaseParts = { events, upstream, work, times };
   const bodies = fairShares(() => settings().maxBufferedBytes);
-  const settlements = settler(parts.outbox, emit);
-  const serve = serving(
-    sharedByCalls(tables, { ...parts, bodies, settle: settlements.settle }, state),
-  );
+  const settlements = settler(work.outbox, emit);
+  const { settle } = settlements;
+  const serve = serving(sharedByCalls(tables, parts, { bodies, settle }, state));
   const maintenance = storeMaintenance(settings, ports, emit);
   const stopTimer = startTimer(clock, parts, maintenance.tick);
   void maintenance.check();
-  const { isClosed } = state;
-  const known = { ...parts, startedAtMs: clock.now(), bodies, settlements, isClosed };
+  const known = { ...work, times, startedAtMs: clock.now(), bodies, settlements, isClosed };
   const status = (): GatewayStatus => statusOf(known);
-  return { ...parts, subscribe, status, serve, breakers: storeBreakers(clock), stopTimer };
+  return { ...parts, serve, breakers: storeBreakers(clock), status, stopTimer };
 }
 
 /** Port calls with the current timeout, for work that outlives a call. */
@@ -125,29 +138,28 @@ function backgroundPorts(
   };
 }
 
-type CallParts = BaseParts & Pick<Shared, 'settle'> & Pick<Intake, 'bodies'>;
-
 function sharedByCalls(
   { dialects, routes }: PartTables,
-  { upstream, health, calls, outbox: deliveries, emit, times, bodies, settle, ...parts }: CallParts,
+  { events: { emit }, upstream: { client, health, translations }, work, times }: BaseParts,
+  { bodies, settle }: Pick<Shared, 'settle'> & Pick<Intake, 'bodies'>,
   { settings, isClosed }: GatewayState,
 ): Shared {
   const { clock } = settings();
   const records = recordChecks();
   return {
     upstreams: {
-      client: upstream,
+      client,
       health,
+      translations,
       retries: retryBudget(),
       freeDisconnects: freeDisconnects(clock),
       perKeyCredentials: perKeyFunctions(),
       endOfReplyTurn: loopTurn(),
       emit,
       reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),
-      translations: parts.translations,
     },
     intake: {
-      calls,
+      calls: work.calls,
       bodies,
       failedKeys: failedKeys(clock),
       // A separate batch from that of replies: they run different code, and mixing them costs time
@@ -159,8 +171,8 @@ function sharedByCalls(
     requestsFor: routes.requestsFor,
     checkGroup: groupCheck(records),
     plans: modelPlans(dialects),
-    idempotency: idempotency(emit, times),
-    reserve: reserver(emit, deliveries),
+    idempotency: new Idempotency(emit, times),
+    reserve: reserver(emit, work.outbox),
     settle,
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
     reportSplitIndex: reportingSplitIndex(emit),
@@ -169,12 +181,12 @@ function sharedByCalls(
 
 function startTimer(
   clock: Clock,
-  { health, calls, outbox, refusals, emit }: BaseParts,
+  { upstream: { health }, work: { calls, outbox, refusals }, events }: BaseParts,
   maintain: () => Promise<void>,
 ): () => void {
   return clock.every(tickMs, () => {
     health.tick();
     const ticks = Promise.all([calls.tick(), outbox.retry(), refusals.tick(), maintain()]);
-    ticks.catch((error: unknown) => reportBug(error, undefined, emit));
+    ticks.catch((error: unknown) => reportBug(error, undefined, events.emit));
   });
 }

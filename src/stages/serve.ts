@@ -34,9 +34,9 @@ import { type RunningCalls, sendWhole } from './running.ts';
 import { holdFor } from './settle/hold.ts';
 import type { Reserve } from './settle/reserve.ts';
 import type { Settle } from './settle/settle.ts';
+import type { UpstreamOutcome, Upstreams } from './upstream/attempt.ts';
 import { callUpstream } from './upstream/call-upstream.ts';
 import { fallBack, mayFallBack } from './upstream/fall-back.ts';
-import type { UpstreamOutcome, Upstreams } from './upstream/try-channel.ts';
 
 export interface Shared extends ModelLookup {
   readonly intake: Intake;

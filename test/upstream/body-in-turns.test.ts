@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ByteSink } from '../../src/ports/upstream-client.ts';
 import type { DetachableBody } from '../../src/upstream/body/head.ts';
-import { bodyInTurns, turnBytes } from '../../src/upstream/body/in-turns.ts';
+import { BodyInTurns, turnBytes } from '../../src/upstream/body/in-turns.ts';
 
 /** A client's body, whose chunks the test writes; it notes whether it should pause. */
 function clientBody() {
@@ -83,7 +83,7 @@ it('each byte comes once and in order, a bounded number in each turn', () =>
     fc.asyncProperty(chunkSizes, actions, async (sizes, list) => {
       const client = clientBody();
       const reader = collector();
-      const body = bodyInTurns(client.body);
+      const body = new BodyInTurns(client.body);
       body.start(reader.sink);
       let total = 0;
       for (const size of sizes) {
@@ -116,7 +116,7 @@ it('each byte comes once and in order, a bounded number in each turn', () =>
 it('a paused reader gets nothing, and the client is paused with it', async () => {
   const client = clientBody();
   const reader = collector();
-  const body = bodyInTurns(client.body);
+  const body = new BodyInTurns(client.body);
   body.start(reader.sink);
   client.sink()?.write(bytesOf(4 * turnBytes, 0));
   await reader.nextTurn();
@@ -139,7 +139,7 @@ it('a failure is reported at once, and an abort ends the delivery', async () => 
   const failing = { client: clientBody(), reader: collector() };
   const aborted = { client: clientBody(), reader: collector() };
   for (const { client, reader } of [failing, aborted]) {
-    const body = bodyInTurns(client.body);
+    const body = new BodyInTurns(client.body);
     body.start(reader.sink);
     client.sink()?.write(bytesOf(3 * turnBytes, 0));
     if (client === failing.client) client.sink()?.fail(new Error('reset'));

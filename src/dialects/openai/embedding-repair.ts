@@ -4,17 +4,23 @@
  * clients decode numbers that they did not expect as Base64, and store vectors of zeros.
  */
 
+import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import { RangeCapture } from '../../bytes/json/stream/range-capture.ts';
-import { jsonTokens } from '../../bytes/json/stream/tokens.ts';
+import { type JsonListener, jsonTokens } from '../../bytes/json/stream/tokens.ts';
 import { openBracket, quote } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { base64Of, numberList, readVector } from '../../canonical/vectors.ts';
 
+/** The formats of `encoding_format`. */
 export type EmbeddingFormat = 'float' | 'base64';
 
+/** The repair of one reply. */
 export interface EmbeddingRepair {
-  /** A vector is held back until it is complete, and nothing of an unusable one is passed on. */
+  /**
+   * The bytes to pass on. A vector is held back until it is complete. Nothing is passed on from a
+   * vector that makes the reply unusable.
+   */
   write(chunk: Uint8Array): Uint8Array;
   /** A vector came in the other format, and was converted into the requested one. */
   hasRepaired(): boolean;
@@ -35,70 +41,92 @@ const vectorDepth = 3;
  * checked, unless `checksEvery` is set: for channels that are known to lack a format.
  */
 export function embeddingRepair(wanted: EmbeddingFormat, checksEvery = false): EmbeddingRepair {
-  const wantedFirst = wanted === 'base64' ? quote : openBracket;
-  const name = new RangeCapture(nameLimitBytes);
-  const text = new RangeCapture(maxVectorText);
-  let names: { list?: string | undefined; vector?: string | undefined } = {};
-  let state: 'looking' | 'fine' | 'checking' | 'repairing' | 'unusable' = 'looking';
-  let isInVector = false;
-  let out: Uint8Array[] = [];
-  /** The offset in the current chunk of the bytes that have not been passed on. */
-  let from = 0;
-  let current: Uint8Array = new Uint8Array(0);
-
-  const isUnusable = (): boolean => state === 'unusable';
-
-  const tokens = jsonTokens({
-    nameBegins: (at, depth) => {
-      if (depth === listDepth || depth === vectorDepth) name.begin(at);
-    },
-    nameEnds: (chunk, end, depth) => {
-      if (depth === listDepth) names = { list: name.finishString(chunk, end) };
-      if (depth === vectorDepth) names.vector = name.finishString(chunk, end);
-    },
-    valueBegins: (first, at, depth) => {
-      if (depth !== vectorDepth || names.list !== 'data' || names.vector !== 'embedding') return;
-      if (isUnusable()) return;
-      const isWanted = first === wantedFirst;
-      const unchanged = checksEvery ? 'checking' : 'fine';
-      if (state === 'looking') state = isWanted ? unchanged : 'repairing';
-      const isMixed = checksEvery && isWanted !== (state === 'checking');
-      if (!isMixed && (state !== 'repairing' || isWanted)) return;
-      out.push(current.subarray(from, at));
-      if (isMixed) {
-        state = 'unusable';
-        return;
-      }
-      isInVector = true;
-      text.begin(at);
-    },
-    valueEnds: (chunk, end, depth) => {
-      if (!isInVector || depth !== vectorDepth) return;
-      isInVector = false;
-      const repaired = inFormat(text.finish(chunk, end), wanted);
-      if (repaired === undefined) state = 'unusable';
-      else out.push(Buffer.from(repaired));
-      from = end;
-    },
-  });
-
+  const vectors = new RepairedVectors(wanted, checksEvery);
+  const tokens = jsonTokens(vectors);
   return {
     write: (chunk) => {
-      if (state === 'fine') return chunk;
-      if (isUnusable()) return emptyBytes;
-      current = chunk;
-      from = 0;
-      out = [];
+      if (vectors.state === 'fine') return chunk;
+      if (vectors.state === 'unusable') return emptyBytes;
+      vectors.beginChunk(chunk);
       const bytes = asBuffer(chunk);
       tokens.write(bytes);
-      name.endChunk(bytes);
-      text.endChunk(bytes);
-      if (!isInVector && !isUnusable()) out.push(chunk.subarray(from));
-      return concatBytes(out);
+      return vectors.endChunk(bytes);
     },
-    hasRepaired: () => state === 'repairing',
-    isUnusable,
+    hasRepaired: () => vectors.state === 'repairing',
+    isUnusable: () => vectors.state === 'unusable',
   };
+}
+
+/** Finds the vectors, and converts those in another format. */
+class RepairedVectors implements JsonListener {
+  state: 'looking' | 'fine' | 'checking' | 'repairing' | 'unusable' = 'looking';
+  readonly #wanted: EmbeddingFormat;
+  readonly #checksEvery: boolean;
+  readonly #name = new RangeCapture(nameLimitBytes);
+  readonly #text = new RangeCapture(maxVectorText);
+  #names: { list?: string | undefined; vector?: string | undefined } = {};
+  #isInVector = false;
+  #out: Uint8Array[] = [];
+  /** The offset in the current chunk of the bytes that have not been passed on. */
+  #from = 0;
+  #current: Uint8Array = emptyBytes;
+
+  constructor(wanted: EmbeddingFormat, checksEvery: boolean) {
+    this.#wanted = wanted;
+    this.#checksEvery = checksEvery;
+  }
+
+  beginChunk(chunk: Uint8Array): void {
+    this.#current = chunk;
+    this.#from = 0;
+    this.#out = [];
+  }
+
+  /** The bytes to pass on for the chunk. */
+  endChunk(bytes: Buffer): Uint8Array {
+    this.#name.endChunk(bytes);
+    this.#text.endChunk(bytes);
+    if (!this.#isInVector && this.state !== 'unusable') {
+      this.#out.push(this.#current.subarray(this.#from));
+    }
+    return concatBytes(this.#out);
+  }
+
+  nameBegins(at: number, depth: number): void {
+    if (depth === listDepth || depth === vectorDepth) this.#name.begin(at);
+  }
+
+  nameEnds(chunk: Buffer, end: number, depth: number): void {
+    if (depth === listDepth) this.#names = { list: stringIn(this.#name.finish(chunk, end)) };
+    if (depth === vectorDepth) this.#names.vector = stringIn(this.#name.finish(chunk, end));
+  }
+
+  valueBegins(first: number, at: number, depth: number): void {
+    const { list, vector } = this.#names;
+    if (depth !== vectorDepth || list !== 'data' || vector !== 'embedding') return;
+    if (this.state === 'unusable') return;
+    const isWanted = first === (this.#wanted === 'base64' ? quote : openBracket);
+    const unchanged = this.#checksEvery ? 'checking' : 'fine';
+    if (this.state === 'looking') this.state = isWanted ? unchanged : 'repairing';
+    const isMixed = this.#checksEvery && isWanted !== (this.state === 'checking');
+    if (!isMixed && (this.state !== 'repairing' || isWanted)) return;
+    this.#out.push(this.#current.subarray(this.#from, at));
+    if (isMixed) {
+      this.state = 'unusable';
+      return;
+    }
+    this.#isInVector = true;
+    this.#text.begin(at);
+  }
+
+  valueEnds(chunk: Buffer, end: number, depth: number): void {
+    if (!this.#isInVector || depth !== vectorDepth) return;
+    this.#isInVector = false;
+    const repaired = inFormat(this.#text.finish(chunk, end), this.#wanted);
+    if (repaired === undefined) this.state = 'unusable';
+    else this.#out.push(Buffer.from(repaired));
+    this.#from = end;
+  }
 }
 
 const asSent = { keepsText: true, scalesToUnitLength: false };
@@ -107,4 +135,9 @@ function inFormat(json: string | undefined, wanted: EmbeddingFormat): string | u
   const vector = json === undefined ? undefined : readVector(json, asSent);
   if (vector === undefined) return undefined;
   return wanted === 'base64' ? `"${base64Of(vector)}"` : numberList(vector);
+}
+
+function stringIn(text: string | undefined): string | undefined {
+  const value = text === undefined ? undefined : parseBounded(text);
+  return typeof value === 'string' ? value : undefined;
 }

@@ -20,7 +20,7 @@ import type { EmbeddingCallerExchange } from '../../dialects/embedding-codec.ts'
 import type { ImageRequest } from '../../dialects/image-codec.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import type { ProtocolCodecs, TokenCountCodec } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { withKeptItems } from '../references/reference-edits.ts';
@@ -45,7 +45,7 @@ interface TranslatedChannel {
 }
 
 export interface CallTranslator {
-  /** @throws GatewayError as `PrepareForChannel` does */
+  /** @throws GatewayError as `Preparer` does */
   prepare(target: TranslatedChannel, client: DialectCodecs): Prepared;
   /** Parses and reads the body in separate turns of the event loop. */
   readInTurns(): Promise<void>;
@@ -62,16 +62,13 @@ export function callTranslator(admitted: Admitted, server: ProtocolCodecs): Call
 }
 
 interface TranslationInput {
-  readonly call: Call;
+  readonly admitted: Admitted;
+  readonly readers: RequestReaders;
   readonly dialect: Dialect;
   readonly client: DialectCodecs;
   readonly server: ProtocolCodecs;
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
-  readonly strict: boolean;
-  readonly readers: RequestReaders;
-  readonly model: Model;
-  readonly maxEmbeddingPieces: number;
 }
 
 /** The request in the common form, read at the first use. */
@@ -122,10 +119,11 @@ async function readInTurns(readers: RequestReaders, operation: OperationName): P
 }
 
 function translationInput(
-  { call, model, hold, received }: Admitted,
+  admitted: Admitted,
   { channel, dialect, upstreamModel }: TranslatedChannel,
   codecs: Pick<TranslationInput, 'client' | 'server' | 'readers'>,
 ): TranslationInput {
+  const { call, model, hold, received } = admitted;
   const { settings, responseContext } = received;
   const target: UpstreamTarget = {
     upstreamModel,
@@ -143,32 +141,30 @@ function translationInput(
     keepsOutput: settings.responses.items !== undefined,
     estimatedInputTokens: () => estimatedPrompt(call, model, hold),
   };
-  const strict = model.strict === true;
-  const { maxEmbeddingPieces } = settings;
-  return { call, dialect, target, head, strict, model, maxEmbeddingPieces, ...codecs };
+  return { admitted, dialect, target, head, ...codecs };
 }
 
 const translators: Readonly<Record<OperationName, (input: TranslationInput) => Prepared>> = {
   content: (input) => prepareTranslated(translationOf(input)),
-  images: ({ readers, dialect, client, target, head, strict }) =>
+  images: ({ admitted, readers, dialect, client, target, head }) =>
     prepareTranslatedImage({
       request: readers.images(),
       dialect,
       codec: codecOf(client.images),
       target,
       head,
-      strict,
+      strict: admitted.model.strict === true,
     }),
-  embed: ({ call, model, dialect, client, target, head, readers, maxEmbeddingPieces }) =>
+  embed: ({ admitted, readers, dialect, client, target, head }) =>
     prepareTranslatedEmbeddings({
-      call,
-      model,
+      call: admitted.call,
+      model: admitted.model,
       caller: readers.embeddings(),
       dialect,
       codec: codecOf(client.embeddings),
       target,
       head,
-      maxPieces: maxEmbeddingPieces,
+      maxPieces: admitted.received.settings.maxEmbeddingPieces,
     }),
   count_tokens: (input) => {
     const { tokenCounter } = input.client;
@@ -188,17 +184,17 @@ const translators: Readonly<Record<OperationName, (input: TranslationInput) => P
 };
 
 function translationOf(input: TranslationInput): Translation {
-  const { call, dialect, client, target, head, strict } = input;
-  const caller = input.readers.content();
+  const { admitted, readers, dialect, client, target, head } = input;
+  const caller = readers.content();
   const hidesReasoning = caller.request.reasoning?.includeThoughts !== true;
   return {
-    call,
+    call: admitted.call,
     caller,
     dialect,
     client,
     target,
     head: { ...head, hidesReasoning, needsReasoningBack: target.capabilities.reasoningHistory },
-    strict,
+    strict: admitted.model.strict === true,
   };
 }
 

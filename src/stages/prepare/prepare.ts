@@ -2,280 +2,236 @@
  * Prepares a call for a channel: relays it if the upstream speaks the caller's dialect, else
  * translates it.
  */
-import type { Call, GuardedUse } from '../../call.ts';
-import type { Dialect, ImageCounter } from '../../dialects/dialect.ts';
+import type { GuardedUse } from '../../call.ts';
+import type { ImageCounter } from '../../dialects/dialect.ts';
 import { brokenReply, type StreamTap } from '../../dialects/taps/tap.ts';
-import { noUsage } from '../../money.ts';
+import { noUsage, type Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import {
-  isRelayed,
-  type Protocol,
-  type RelayRules,
-  type ReplyRepair,
-} from '../../protocols/protocol.ts';
+import { isRelayed, type ReplyRepair } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { leftOutTools } from '../models/check-members.ts';
+import type { ChannelPlan } from '../models/model-plan.ts';
 import { withoutTools } from '../models/optional-tools.ts';
 import { relayEdits } from '../references/reference-edits.ts';
 import type { ResolvedReferences } from '../references/resolved-references.ts';
+import type { Chosen, Upstreams } from '../upstream/attempt.ts';
+import { type Credential, servingAccount } from '../upstream/credential.ts';
 import type { CallTranslator } from './call-translator.ts';
 import { droppedNote } from './notes.ts';
-import type { Judgement, Prepared, PreparedCall, PreparedRequest } from './prepared-call.ts';
+import type { Judgement, Prepared, PreparedRequest } from './prepared-call.ts';
 import { type MoreEdits, prepareRelayed, type RelayInput } from './relayed.ts';
-import type { LoadedTranslation, Translations } from './translations.ts';
+import type { LoadedTranslation } from './translations.ts';
 
-/**
- * Prepares the call for a channel. The body is parsed at most once, and only if a channel needs it
- * translated.
- *
- * @throws GatewayError `not_portable`, `too_complex`, or `invalid_request` for a request that this
- *   channel can't serve
- */
-export type PrepareForChannel = (
-  channel: Channel,
-  dialect: Dialect,
-  upstreamModel: string,
-  /** The account, if the call refers to something that only one account may have. */
-  account?: string,
-) => Prepared;
+/** A body whose text is longer than this is parsed, read and written in separate turns. */
+const maxBytesInOneTurn = 256 * 1024;
 
 /** Prepares one call for any number of channels. */
-export interface Preparer {
-  readonly prepare: PrepareForChannel;
+export class Preparer {
+  readonly #admitted: Admitted;
+  readonly #upstreams: Pick<Upstreams, 'translations' | 'reportRepair'>;
+  readonly #leftOut: readonly GuardedUse[] | undefined;
+  /** The caller's bytes need no more edits than those of the protocol. */
+  readonly #isPlain: boolean;
+  /** Made when needed: most calls are relayed. The body is parsed at most once. */
+  #translator: CallTranslator | undefined;
+
+  constructor(admitted: Admitted, upstreams: Pick<Upstreams, 'translations' | 'reportRepair'>) {
+    const { call, model, references, route } = admitted;
+    const { protocol } = route;
+    const { forward, cuts, repair } = protocol.relay;
+    this.#admitted = admitted;
+    this.#upstreams = upstreams;
+    this.#leftOut =
+      protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
+    this.#isPlain = (references ?? this.#leftOut ?? forward ?? cuts ?? repair) === undefined;
+  }
+
+  /**
+   * Prepares the call for a channel. Undefined if a host's catalog names an unknown dialect.
+   *
+   * @throws GatewayError `not_portable`, `too_complex`, or `invalid_request` for a request that
+   *   this channel can't serve
+   */
+  prepare({ channelPlan, credential }: Chosen): Prepared | undefined {
+    const { channel, dialect, upstreamModel } = channelPlan;
+    if (dialect === undefined) return undefined;
+    const { call, model, route, received } = this.#admitted;
+    const { protocol } = route;
+    let prepared: Prepared;
+    if (isRelayed(protocol, dialect, channel, upstreamModel)) {
+      const { requestId } = received.responseContext;
+      const input = { call, rules: protocol.relay, dialect, channel, upstreamModel, requestId };
+      prepared = this.#isPlain ? prepareRelayed(input) : this.#prepareEdited(input, credential);
+    } else {
+      const loaded = this.#upstreams.translations.loaded(protocol, dialect);
+      const target = { channel, dialect, upstreamModel };
+      prepared = this.#translatorOf(loaded).prepare(target, loaded.client);
+    }
+    const { imageCounter } = protocol;
+    const isCounted = imageCounter !== undefined && model.price.per === 'image';
+    if (!isCounted || call.operation.isFree) return prepared;
+    if ('kind' in prepared || prepared.series !== undefined) return prepared;
+    return withPass(prepared, () => countingPass(imageCounter(call.framing)));
+  }
+
   /**
    * What has to happen before the call is translated for this channel; undefined if nothing has to.
    * It loads what translations need, and parses and reads a large body in separate turns of the
    * event loop, because each takes a tenth of a second at 10 MB. Faults of the body are left to
    * `prepare`. May be called again until it returns undefined.
    */
-  readonly readAhead: (
-    channel: Channel,
-    dialect: Dialect,
-    upstreamModel: string,
-  ) => Promise<void> | undefined;
-}
-
-/** A body whose text is longer than this is parsed, read and written in separate turns. */
-const maxBytesInOneTurn = 256 * 1024;
-
-interface ForAllCalls {
-  readonly translations: Pick<Translations, 'load' | 'loaded'>;
-  /** Reports, once for each channel, that it answers in another format than requested. */
-  readonly reportRepair: (channelId: string) => void;
-}
-
-export function preparer(
-  admitted: Admitted,
-  { translations, reportRepair }: ForAllCalls,
-): Preparer {
-  const { call, model, route, references } = admitted;
-  const { requestId } = admitted.received.responseContext;
-  const { protocol } = route;
-  const { relay, imageCounter } = protocol;
-  const leftOut =
-    protocol.optionalTools === undefined ? undefined : leftOutTools(call, model, protocol);
-  const own = relay.forward ?? relay.cuts ?? relay.repair;
-  const isPlain = (references ?? leftOut ?? own) === undefined;
-  // Made when needed: most calls are relayed.
-  let translator: CallTranslator | undefined;
-  const translatorOf = ({ translatorOf: make, server }: LoadedTranslation): CallTranslator => {
-    translator ??= make(admitted, server);
-    return translator;
-  };
-  const prepare: PrepareForChannel = (channel, dialect, upstreamModel, account = channel.id) => {
-    if (isRelayed(protocol, dialect, channel, upstreamModel)) {
-      const input = { call, rules: relay, dialect, channel, upstreamModel, requestId };
-      return isPlain
-        ? prepareRelayed(input)
-        : prepareEdited(input, admitted, { leftOut, account, reportRepair });
+  readAhead({ channel, dialect, upstreamModel }: ChannelPlan): Promise<void> | undefined {
+    const { call, references, route } = this.#admitted;
+    const { protocol } = route;
+    if (dialect === undefined || isRelayed(protocol, dialect, channel, upstreamModel)) {
+      return undefined;
     }
-    const loaded = translations.loaded(protocol, dialect);
-    return translatorOf(loaded).prepare({ channel, dialect, upstreamModel }, loaded.client);
-  };
-  const readAhead: Preparer['readAhead'] = (channel, dialect, upstreamModel) => {
-    if (isRelayed(protocol, dialect, channel, upstreamModel)) return undefined;
+    const { translations } = this.#upstreams;
     const loading = translations.load(protocol, dialect);
     if (loading !== undefined) return loading;
-    if (translator !== undefined || textBytes <= maxBytesInOneTurn) return undefined;
-    return translatorOf(translations.loaded(protocol, dialect)).readInTurns();
-  };
-  const textBytes = call.body.text.length + (references?.keptBytes ?? 0);
-  const isPricedPerImage = !call.operation.isFree && model.price.per === 'image';
+    const textBytes = call.body.text.length + (references?.keptBytes ?? 0);
+    if (this.#translator !== undefined || textBytes <= maxBytesInOneTurn) return undefined;
+    return this.#translatorOf(translations.loaded(protocol, dialect)).readInTurns();
+  }
+
+  #translatorOf({ translatorOf, server }: LoadedTranslation): CallTranslator {
+    this.#translator ??= translatorOf(this.#admitted, server);
+    return this.#translator;
+  }
+
+  /** Prepares a call that is relayed with edits, or with more than its body. */
+  #prepareEdited(input: RelayInput, credential: Credential | undefined): PreparedRequest {
+    const { call, channel, rules } = input;
+    const { references } = this.#admitted;
+    const relayed = prepareRelayed(input, this.#moreEdits(channel, credential));
+    const { repair, refusesSealed } = rules;
+    const report = (): void => this.#upstreams.reportRepair(channel.id);
+    const prepared =
+      repair === undefined
+        ? relayed
+        : {
+            ...withPass(relayed, () => repairPass(repair(call, channel), report)),
+            isComputed: true as const,
+          };
+    if (refusesSealed === undefined || !hasRemovableUnknown(references)) return prepared;
+    return {
+      ...prepared,
+      replyToRefusal: (refusal) => {
+        if (refusesSealed(refusal)) {
+          references.leavesOutUnknown = true;
+          references.mustResend = true;
+        }
+        return prepared.replyToRefusal(refusal);
+      },
+    };
+  }
+
+  /**
+   * What is sent besides the body, and the edits that the references of a call, the tools that it
+   * can do without, and reasoning of other providers make necessary.
+   */
+  #moreEdits(channel: Channel, credential: Credential | undefined): MoreEdits {
+    const { call, model, references, route, received } = this.#admitted;
+    const { relay } = route.protocol;
+    const forwarded = relay.forward?.(received.request, channel, model);
+    const cut = relay.cuts?.(call);
+    const changes = [
+      ...(references === undefined
+        ? []
+        : [relayEdits(call, references, servingAccount(channel, credential))]),
+      ...(this.#leftOut === undefined ? [] : [withoutTools(call, this.#leftOut)]),
+    ];
+    const changed = changes.flatMap((one) => one.changed);
+    // Clients send these on their own, so a strict model drops them too: the upstream can't read
+    // them, or the operator does not allow them.
+    const unasked = [...(cut?.changed ?? []), ...(forwarded?.dropped ?? [])];
+    return {
+      extra: changes.flatMap(({ edits }) => edits),
+      cuts: cut?.spans ?? [],
+      forwarded,
+      countedBytes: references?.keptBytes ?? 0,
+      notes: droppedNote([...changed, ...unasked], model.strict === true, new Set(unasked)),
+    };
+  }
+}
+
+/** The upstream may be unable to read encrypted content of unknown origin: it can be left out. */
+function hasRemovableUnknown(
+  references: ResolvedReferences | undefined,
+): references is ResolvedReferences {
+  if (references === undefined || references.leavesOutUnknown) return false;
+  const unknown = references.sealed.filter(({ account }) => account === undefined);
+  return unknown.length > 0 && unknown.every(({ reference }) => reference.isRemovable);
+}
+
+/** Reads or changes a reply on its way to the caller. */
+interface ReplyPass {
+  write(bytes: Uint8Array): Uint8Array;
+  /** The upstream's reply has ended; a tap may still have bytes for the caller. */
+  ended(): void;
+  isUnusable(): boolean;
+  usage(usage: Usage | undefined, isComplete: boolean): Usage | undefined;
+}
+
+/** Adds the images in the reply to its usage, counted as the caller gets them. */
+function countingPass(counter: ImageCounter): ReplyPass {
   return {
-    prepare:
-      imageCounter !== undefined && isPricedPerImage
-        ? countingImages(prepare, imageCounter, call)
-        : prepare,
-    readAhead,
-  };
-}
-
-function countingImages(
-  prepare: PrepareForChannel,
-  imageCounter: NonNullable<Protocol['imageCounter']>,
-  call: Call,
-): PrepareForChannel {
-  return (channel, dialect, upstreamModel) => {
-    const prepared = prepare(channel, dialect, upstreamModel);
-    return 'kind' in prepared || prepared.series !== undefined
-      ? prepared
-      : withCountedImages(prepared, () => imageCounter(call.framing));
-  };
-}
-
-interface EditInput {
-  readonly leftOut: readonly GuardedUse[] | undefined;
-  readonly account: string;
-  readonly reportRepair: ForAllCalls['reportRepair'];
-}
-
-function prepareEdited(
-  input: RelayInput,
-  admitted: Admitted,
-  { leftOut, account, reportRepair }: EditInput,
-): PreparedCall {
-  const { call, channel, rules } = input;
-  const { references } = admitted;
-  const relayed = prepareRelayed(input, moreEdits(admitted, leftOut, { channel, account }));
-  const prepared =
-    rules.repair === undefined
-      ? relayed
-      : withRepair(relayed, rules.repair, { call, channel, report: reportRepair });
-  return references === undefined ? prepared : noticingUnreadable(prepared, references, rules);
-}
-
-/** For references, tools that the call can do without, and other providers' reasoning. */
-function moreEdits(
-  { call, model, references, route, received }: Admitted,
-  leftOut: readonly GuardedUse[] | undefined,
-  { channel, account }: { readonly channel: Channel; readonly account: string },
-): MoreEdits {
-  const { relay } = route.protocol;
-  const forwarded = relay.forward?.(received.request, channel, model);
-  const cut = relay.cuts?.(call);
-  const changes = [
-    ...(references === undefined ? [] : [relayEdits(call, references, account)]),
-    ...(leftOut === undefined ? [] : [withoutTools(call, leftOut)]),
-  ];
-  const changed = changes.flatMap((one) => one.changed);
-  // Clients send these on their own, so a strict model drops them too: the upstream can't read
-  // them, or the operator does not allow them.
-  const unasked = [...(cut?.changed ?? []), ...(forwarded?.dropped ?? [])];
-  return {
-    extra: changes.flatMap(({ edits }) => edits),
-    cuts: cut?.spans ?? [],
-    forwarded,
-    countedBytes: references?.keptBytes ?? 0,
-    notes: droppedNote([...changed, ...unasked], model.strict === true, new Set(unasked)),
-  };
-}
-
-/** Detects that the upstream can't read encrypted content of unknown origin. */
-function noticingUnreadable(
-  prepared: PreparedRequest,
-  references: ResolvedReferences,
-  { refusesSealed }: RelayRules,
-): PreparedRequest {
-  if (refusesSealed === undefined || !hasRemovableUnknown(references)) return prepared;
-  return {
-    ...prepared,
-    replyToRefusal: (refusal) => {
-      if (refusesSealed(refusal)) {
-        references.leavesOutUnknown = true;
-        references.mustResend = true;
-      }
-      return prepared.replyToRefusal(refusal);
+    write: (bytes) => {
+      counter.write(bytes);
+      return bytes;
     },
-  };
-}
-
-function hasRemovableUnknown({ sealed, leavesOutUnknown }: ResolvedReferences): boolean {
-  const unknown = sealed.filter(({ account }) => account === undefined);
-  return (
-    !leavesOutUnknown &&
-    unknown.length > 0 &&
-    unknown.every(({ reference }) => reference.isRemovable)
-  );
-}
-
-function withCountedImages(
-  prepared: PreparedRequest,
-  makeCounter: () => ImageCounter,
-): PreparedRequest {
-  const { tap } = prepared;
-  return {
-    ...prepared,
-    tap: tap === undefined ? undefined : () => countingTap(tap(), makeCounter()),
-    judge: (bytes) => {
-      const judgement = prepared.judge(bytes);
-      if (judgement.kind !== 'whole') return judgement;
-      const counter = makeCounter();
-      counter.write(judgement.bytes);
-      return { ...judgement, usage: { ...(judgement.usage ?? noUsage), images: counter.images() } };
-    },
-  };
-}
-
-function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
-  const counting = (bytes: Uint8Array): Uint8Array => {
-    counter.write(bytes);
-    return bytes;
-  };
-  return {
-    ...tap,
-    write: (chunk) => counting(tap.write(chunk)),
-    end: () => counting(tap.end()),
-    usage: () => {
-      const usage = tap.usage();
+    ended: () => {},
+    isUnusable: () => false,
+    usage: (usage, isComplete) => {
       const images = counter.images();
       // A complete reply without images is known to have none. An unfinished one may get some.
-      const isKnown = usage !== undefined || images > 0 || tap.complete();
+      const isKnown = usage !== undefined || images > 0 || isComplete;
       return isKnown ? { ...(usage ?? noUsage), images } : undefined;
     },
   };
 }
 
-interface RepairInput {
-  readonly call: Call;
-  readonly channel: Channel;
-  readonly report: (channelId: string) => void;
-}
-
-function withRepair(
-  prepared: PreparedRequest,
-  repairOf: NonNullable<RelayRules['repair']>,
-  { call, channel, report }: RepairInput,
-): PreparedRequest {
-  const { tap, judge } = prepared;
-  const makeRepair = (): ReplyRepair => repairOf(call, channel);
-  const onRepaired = (): void => report(channel.id);
+/** Converts parts of a reply in another format than requested, and reports that there are any. */
+function repairPass(repair: ReplyRepair, report: () => void): ReplyPass {
   return {
-    ...prepared,
-    isComputed: true,
-    tap: tap === undefined ? undefined : () => repairingTap(tap(), makeRepair(), onRepaired),
-    judge: (bytes) => repaired(judge(bytes), makeRepair(), onRepaired),
+    write: repair.write,
+    ended: () => {
+      if (repair.hasRepaired()) report();
+    },
+    isUnusable: repair.isUnusable,
+    usage: (usage) => usage,
   };
-}
-
-function repaired(judgement: Judgement, repair: ReplyRepair, onRepaired: () => void): Judgement {
-  if (judgement.kind !== 'whole') return judgement;
-  const bytes = repair.write(judgement.bytes);
-  if (repair.isUnusable()) return { kind: 'bad', reason: unusable, countedTokens: 0 };
-  if (repair.hasRepaired()) onRepaired();
-  return { ...judgement, bytes };
 }
 
 const unusable = 'upstream_unusable';
 
-function repairingTap(tap: StreamTap, repair: ReplyRepair, onRepaired: () => void): StreamTap {
+function withPass(prepared: PreparedRequest, makePass: () => ReplyPass): PreparedRequest {
+  const { tap, judge } = prepared;
+  return {
+    ...prepared,
+    tap: tap === undefined ? undefined : () => passingTap(tap(), makePass()),
+    judge: (bytes) => passed(judge(bytes), makePass()),
+  };
+}
+
+function passed(judgement: Judgement, pass: ReplyPass): Judgement {
+  if (judgement.kind !== 'whole') return judgement;
+  const bytes = pass.write(judgement.bytes);
+  if (pass.isUnusable()) return { kind: 'bad', reason: unusable, countedTokens: 0 };
+  pass.ended();
+  return { ...judgement, bytes, usage: pass.usage(judgement.usage, true) };
+}
+
+function passingTap(tap: StreamTap, pass: ReplyPass): StreamTap {
   return {
     ...tap,
-    write: (chunk) => repair.write(tap.write(chunk)),
+    write: (chunk) => pass.write(tap.write(chunk)),
     end: () => {
-      if (repair.hasRepaired()) onRepaired();
-      return repair.write(tap.end());
+      pass.ended();
+      return pass.write(tap.end());
     },
-    complete: () => tap.complete() && !repair.isUnusable(),
-    failure: () => tap.failure() ?? (repair.isUnusable() ? brokenReply(unusable) : undefined),
+    complete: () => tap.complete() && !pass.isUnusable(),
+    failure: () => tap.failure() ?? (pass.isUnusable() ? brokenReply(unusable) : undefined),
+    usage: () => pass.usage(tap.usage(), tap.complete()),
   };
 }

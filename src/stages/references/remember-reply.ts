@@ -15,8 +15,8 @@ import { failedPort } from '../../thrown.ts';
 import type { Held } from '../call-record.ts';
 import { areTexts } from '../ports/port-answers.ts';
 import type { WholeReply } from '../prepare/prepared-call.ts';
+import type { UpstreamReply } from '../upstream/attempt.ts';
 import { safeError } from '../upstream/shown-error.ts';
-import type { UpstreamReply } from '../upstream/try-channel.ts';
 import { idSyntax } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
 

@@ -20,12 +20,12 @@ import { areEntries, areItems, isAnything } from '../ports/port-answers.ts';
 import { limit } from '../rates/limit.ts';
 import { jsonReply, paced, wholeReply } from '../respond.ts';
 import { type RunningCall, type RunningCalls, sendWhole } from '../running.ts';
+import type { Upstreams } from '../upstream/attempt.ts';
 import { askCredential, secretIn, servingAccount } from '../upstream/credential.ts';
 import { errorText, failedTransport, refusedByUpstream } from '../upstream/failure.ts';
 import { noChannel } from '../upstream/no-channel.ts';
 import { readErrorBody } from '../upstream/open-response.ts';
 import { type OpenedResponse, sendUpstream } from '../upstream/send-upstream.ts';
-import type { Upstreams } from '../upstream/try-channel.ts';
 import { idSyntax, onlyItemsKept, storedReplyNotFound } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
 

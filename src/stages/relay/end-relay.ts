@@ -14,6 +14,7 @@ import type { Held } from '../call-record.ts';
 import { rememberReply } from '../references/remember-reply.ts';
 import { readableError, reportBug } from '../refuse.ts';
 import type { CallEnd } from '../settle/settlement.ts';
+import type { UpstreamReply, Upstreams } from '../upstream/attempt.ts';
 import {
   type CallFailure,
   errorText,
@@ -21,7 +22,6 @@ import {
   isGatewayCut,
   refusedByUpstream,
 } from '../upstream/failure.ts';
-import type { UpstreamReply, Upstreams } from '../upstream/try-channel.ts';
 
 export interface RelayedStream {
   readonly tap: StreamTap;

@@ -6,14 +6,13 @@ import { documentTokens } from '../../dialects/taps/document-tokens.ts';
 import type { StreamTap } from '../../dialects/taps/tap.ts';
 import type { GatewayResponse } from '../../http.ts';
 import { onQuiet, onStall } from '../../upstream/watch-attempt.ts';
-import type { Held } from '../call-record.ts';
-import type { ReplyCopy } from '../idempotency/copy.ts';
+import type { Held, ReplyCopy } from '../call-record.ts';
 import type { MadeReply, WholeReply } from '../prepare/prepared-call.ts';
 import { paced, replyHeaders, wholeReply } from '../respond.ts';
 import { sendWhole } from '../running.ts';
-import { type GrowingStream, growingStream } from '../settle/grow-hold.ts';
+import { GrowingStream } from '../settle/grow-hold.ts';
+import type { UpstreamReply, Upstreams } from '../upstream/attempt.ts';
 import type { StreamedReply } from '../upstream/open-reply.ts';
-import type { UpstreamReply, Upstreams } from '../upstream/try-channel.ts';
 import {
   abandonStream,
   breakStream,
@@ -25,7 +24,10 @@ import {
   settleInBackground,
 } from './end-relay.ts';
 
-/** When its body ends, the settlement is closed and the call is done. */
+/**
+ * Returns the response to the caller. When its body ends, the settlement is closed and the call is
+ * done.
+ */
 export function relay(
   outcome: UpstreamReply,
   held: Held,
@@ -99,7 +101,7 @@ function relayStream(
   const growing =
     hold.isBounded || call.framing === 'json'
       ? undefined
-      : growingStream(rest, { settlement, keeper: running.hold, tap });
+      : new GrowingStream(rest, { settlement, keeper: running.hold, tap });
   const pipe = relayPipe(stream);
   return {
     status: 200,
@@ -107,16 +109,17 @@ function relayStream(
     body:
       growing === undefined
         ? pushedReply(rest, pipe, firstOutput)
-        : pushedReply(growing.body, checkedPipe(pipe, growing), firstOutput),
+        : pushedReply(growing, checkedPipe(pipe, growing), firstOutput),
   };
 }
 
-function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
+/** Checks the hold after each chunk. */
+function checkedPipe(pipe: ReplyPipe, growing: GrowingStream): ReplyPipe {
   return {
     ...pipe,
     write: (chunk) => {
       const bytes = pipe.write(chunk);
-      check();
+      growing.check();
       return bytes;
     },
   };

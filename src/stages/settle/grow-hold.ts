@@ -6,16 +6,11 @@
 import type { StreamTap } from '../../dialects/taps/tap.ts';
 import { swallowErrors } from '../../events.ts';
 import type { Nanos } from '../../money.ts';
-import type { UpstreamBody } from '../../ports/upstream-client.ts';
+import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 import type { HoldKeeper } from './keep-holds.ts';
 import type { Settlement } from './settlement.ts';
 
-export interface GrowingStream {
-  readonly body: UpstreamBody;
-  /** Requests more once the reply has used most of the hold. Called after each chunk. */
-  check(): void;
-}
-
+/** Dependencies of a growing hold. */
 export interface GrowthInput {
   readonly settlement: Settlement;
   readonly keeper: HoldKeeper;
@@ -25,83 +20,100 @@ export interface GrowthInput {
 /** A stream that has used this share of its hold requests more. */
 const growAtPercent = 60n;
 
-/** Wraps a body so that it also waits for the hold to grow. */
-export function growingStream(
-  body: UpstreamBody,
-  { settlement, keeper, tap }: GrowthInput,
-): GrowingStream {
-  let isCallerFull = false;
-  let isHoldUsedUp = false;
-  let isRequesting = false;
-  /** Set if the store refused or did not answer. Then only a used-up hold requests more. */
-  let wasDenied = false;
+/** A body that also waits for the hold to grow. */
+export class GrowingStream implements UpstreamBody {
+  readonly #body: UpstreamBody;
+  readonly #input: GrowthInput;
+  /** The caller has not read yet what was written. */
+  #isCallerFull = false;
+  #isHoldUsedUp = false;
+  #isRequesting = false;
+  /**
+   * The store refused the last request, or did not answer. Then only a used-up hold requests more.
+   */
+  #wasDenied = false;
 
-  const resumeAfterGrowth = (): void => {
-    if (!isHoldUsedUp) return;
-    isHoldUsedUp = false;
-    if (!isCallerFull) body.resume();
-  };
+  constructor(body: UpstreamBody, input: GrowthInput) {
+    this.#body = body;
+    this.#input = input;
+    input.keeper.observe({
+      nanos: () => this.#observed(),
+      isWaiting: () => this.#isHoldUsedUp && !this.#isRequesting,
+      retry: () => this.#checkLater(),
+    });
+  }
 
-  const pauseForGrowth = (): void => {
-    if (isHoldUsedUp) return;
-    isHoldUsedUp = true;
-    body.pause();
-  };
+  takeWhole(limit: number): Uint8Array | undefined {
+    return this.#body.takeWhole(limit);
+  }
 
-  const check = (): void => {
+  start(sink: ByteSink): void {
+    this.#body.start(sink);
+  }
+
+  pause(): void {
+    this.#isCallerFull = true;
+    this.#body.pause();
+  }
+
+  resume(): void {
+    this.#isCallerFull = false;
+    if (!this.#isHoldUsedUp) this.#body.resume();
+  }
+
+  abort(): void {
+    this.#body.abort();
+  }
+
+  /** Requests more once the reply has used most of the hold. Called after each chunk. */
+  check(): void {
+    const { settlement, tap } = this.#input;
     if (!settlement.isOpen()) return;
     // Usage that the upstream reports is checked by the gateway's timer instead, because reading it
     // costs more.
     const used = settlement.observedNanos(undefined, tap.countedTokens());
     const held = settlement.heldNanos();
     const isUsedUp = used >= held;
-    if (!isUsedUp) resumeAfterGrowth();
-    if (used * 100n < held * (wasDenied ? 100n : growAtPercent)) return;
-    if (isUsedUp) pauseForGrowth();
-    if (!isRequesting) void requestGrowth();
-  };
+    if (!isUsedUp) this.#resumeAfterGrowth();
+    if (used * 100n < held * (this.#wasDenied ? 100n : growAtPercent)) return;
+    if (isUsedUp) this.#pauseForGrowth();
+    if (!this.#isRequesting) void this.#requestGrowth();
+  }
 
-  const requestGrowth = async (): Promise<void> => {
-    isRequesting = true;
-    const answer = await keeper.grow();
-    isRequesting = false;
-    wasDenied = answer === 'denied';
+  /** A bug in the tap ends the call at its next chunk, not here, where nobody handles it. */
+  #checkLater(): void {
+    swallowErrors(() => this.check());
+  }
+
+  async #requestGrowth(): Promise<void> {
+    this.#isRequesting = true;
+    const answer = await this.#input.keeper.grow();
+    this.#isRequesting = false;
+    this.#wasDenied = answer === 'denied';
     // A hold that the store has lost can't grow: the call continues, and is charged at its end.
-    if (answer === 'lapsed') resumeAfterGrowth();
-    else if (answer === 'granted') checkLater();
-  };
+    if (answer === 'lapsed') this.#resumeAfterGrowth();
+    else if (answer === 'granted') this.#checkLater();
+  }
 
-  // A bug in the tap ends the call at its next chunk, not here, where nobody handles it.
-  const checkLater = (): void => swallowErrors(check);
-  const observed = (): Nanos => {
+  #pauseForGrowth(): void {
+    if (this.#isHoldUsedUp) return;
+    this.#isHoldUsedUp = true;
+    this.#body.pause();
+  }
+
+  #resumeAfterGrowth(): void {
+    if (!this.#isHoldUsedUp) return;
+    this.#isHoldUsedUp = false;
+    if (!this.#isCallerFull) this.#body.resume();
+  }
+
+  #observed(): Nanos {
+    const { settlement, tap } = this.#input;
     try {
       return settlement.observedNanos(tap.usage(), tap.countedTokens());
     } catch {
       // As in `checkLater`; here a throw would also keep the leases of other calls from renewal.
       return 0n;
     }
-  };
-
-  keeper.observe({
-    nanos: observed,
-    isWaiting: () => isHoldUsedUp && !isRequesting,
-    retry: checkLater,
-  });
-
-  return {
-    body: {
-      takeWhole: (limit) => body.takeWhole(limit),
-      start: (sink) => body.start(sink),
-      pause: () => {
-        isCallerFull = true;
-        body.pause();
-      },
-      resume: () => {
-        isCallerFull = false;
-        if (!isHoldUsedUp) body.resume();
-      },
-      abort: () => body.abort(),
-    },
-    check,
-  };
+  }
 }

@@ -1,43 +1,18 @@
 /** Emits the events of an attempt on a channel, each once and in order. */
 import type { GatewayEvent } from '../../events.ts';
-import type { FailureReason } from '../../failure-reasons.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import { withThrown } from '../../thrown.ts';
-import type { Held } from '../call-record.ts';
-import type { ChannelPlan } from '../models/model-plan.ts';
-
-export interface AttemptEnd {
-  /** The HTTP status that the upstream sent; undefined if none arrived. */
-  readonly status: number | undefined;
-  /** Undefined if it gave the reply. */
-  readonly reason: FailureReason | undefined;
-  readonly mayHaveRun: boolean;
-}
-
-/** Reports the progress of an attempt. Created only while somebody listens. */
-export interface AttemptReport {
-  /** The first part of the reply with content has arrived. Only the first call has an effect. */
-  firstByte(): void;
-  /** The attempt is over, perhaps because `thrown`. Only the first call has an effect. */
-  ended(end: AttemptEnd, thrown?: unknown): void;
-  /** One of several requests failed, and is sent again. */
-  partFailed(status: number | undefined, reason: FailureReason): void;
-}
-
-export interface StartingAttempt {
-  readonly held: Held;
-  readonly channelPlan: ChannelPlan;
-  readonly account: string | undefined;
-  /** When the channel was chosen, on the monotonic clock. */
-  readonly startedMs: number;
-}
+import type { AttemptReport, Leased } from './attempt.ts';
+import { type Credential, namedAccount } from './credential.ts';
 
 /** Emits `attempt_started`, and returns the report that emits the later events. */
-export function reportAttempt(attempt: StartingAttempt): AttemptReport {
-  const { held, channelPlan, startedMs } = attempt;
+export function reportAttempt(leased: Leased): AttemptReport {
+  const { held, channelPlan, lease } = leased;
+  const { startedMs } = lease;
   const { admitted, settlement } = held;
   const { emit, settings } = admitted.received;
   const { clock } = settings;
-  const common = membersOf(attempt);
+  const common = membersOf(leased);
   const afterMs = (): number => clock.monotonicMs() - settlement.startedMs;
   let hasFirstByte = false;
   let isOver = false;
@@ -71,7 +46,8 @@ export function reportAttempt(attempt: StartingAttempt): AttemptReport {
   };
 }
 
-function membersOf({ held, channelPlan, account }: StartingAttempt) {
+/** The members that all events of the attempt have. */
+function membersOf({ held, channelPlan, credential }: Leased) {
   const { admitted, settlement } = held;
   return {
     requestId: admitted.received.responseContext.requestId,
@@ -80,6 +56,12 @@ function membersOf({ held, channelPlan, account }: StartingAttempt) {
     modelId: admitted.model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,
-    account,
+    account: shownAccount(channelPlan.channel, credential),
   };
+}
+
+/** Undefined if the channel's function failed, because it may have meant any account. */
+function shownAccount({ account }: Channel, credential: Credential | undefined) {
+  if (credential === undefined) return account;
+  return credential.kind === 'secret' ? (namedAccount(credential) ?? account) : undefined;
 }

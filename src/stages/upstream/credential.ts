@@ -32,7 +32,7 @@ export type Credential =
 /** What the functions of channels returned for one call, by the channel's id. */
 export type CallCredentials = Map<string, Credential>;
 
-type CredentialFunction = Exclude<Channel['credential'], string>;
+export type CredentialFunction = Exclude<Channel['credential'], string>;
 
 /** The functions that are known to return a secret of their own for each key. */
 export interface PerKeyFunctions extends Pick<WeakSet<CredentialFunction>, 'add' | 'has'> {
@@ -105,8 +105,13 @@ export function accountFor(
  * read what it encrypts. A name that a function chose is never that of a channel's own account.
  */
 export function servingAccount(channel: Channel, answer: Credential | undefined): string {
-  const named = answer?.kind === 'secret' ? answer.account?.name : undefined;
+  const named = namedAccount(answer);
   return named === undefined ? (channel.account ?? channel.id) : `credential:${named}`;
+}
+
+/** The account that the channel's function named; undefined for the channel's own. */
+export function namedAccount(answer: Credential | undefined): string | undefined {
+  return answer?.kind === 'secret' ? answer.account?.name : undefined;
 }
 
 /** Asks the function of a channel. Never rejects: the host's function may fail like any store. */

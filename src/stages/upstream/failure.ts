@@ -16,24 +16,36 @@ import type { BadReply, CallerParam, RequestSeries } from '../prepare/prepared-c
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
 import { type AccountSecrets, shownText } from './upstream-text.ts';
 
+/** A failed attempt. */
 export interface CallFailure {
   readonly error: GatewayError;
   readonly ending: CallEnding;
   readonly retry: Retry;
+  /** What the failure says about the channel. */
   readonly healthSignal: HealthSignal;
+  /** The reason in events and usage records. */
   readonly reason: FailureReason;
   /** Tokens counted in the part of the reply that arrived. */
   readonly countedTokens?: number | undefined;
+  /** The usage that the upstream reported. */
   readonly usage?: Usage | undefined;
+  /** The upstream's status and headers had arrived. */
   readonly hasResponse?: boolean;
 }
 
+/** How many of these attempts may have run. */
+export function possibleRuns(failures: readonly CallFailure[]): number {
+  return failures.filter(({ ending }) => ending !== 'not_run').length;
+}
+
+/** Which parts of an upstream's error text may reach the caller. */
 export interface ErrorRedaction extends AccountSecrets {
   readonly hideErrors: boolean;
   /** The account returns 503 and 529 only before it does any work. */
   readonly rejectsBeforeWork: boolean;
 }
 
+/** Which parts of an upstream's error the caller may see, and how it names the wrong member. */
 export interface ErrorExposure {
   readonly redaction: ErrorRedaction;
   readonly callerParam?: CallerParam | undefined;
@@ -43,6 +55,10 @@ export interface ErrorExposure {
 const minWaitMs = 1_000;
 const maxWaitMs = 3_600_000;
 
+/**
+ * The failure for an upstream's refusal, by its status or by the one that an error inside the reply
+ * names.
+ */
 export function refusedByUpstream(
   report: FailureReport,
   call: Pick<Call, 'operation'>,
@@ -82,6 +98,7 @@ export function refusedByUpstream(
   };
 }
 
+/** A channel's own declaration overrides the general meaning of a status. */
 function withDeclaredBehavior(row: FailureRow, { rejectsBeforeWork }: ErrorRedaction): FailureRow {
   const isPromised = rejectsBeforeWork && row.isBeforeWork === true;
   return isPromised ? { ...row, mayHaveRun: false, retry: 'elsewhere' } : row;
@@ -117,6 +134,10 @@ function healthSignalFor(
   }
 }
 
+/**
+ * The failure of a call that the gateway refuses itself: the upstream does not support it, or its
+ * JSON is invalid.
+ */
 export function refusedByGateway(error: GatewayError): CallFailure {
   return {
     error,
@@ -127,6 +148,10 @@ export function refusedByGateway(error: GatewayError): CallFailure {
   };
 }
 
+/**
+ * The failure of a call whose connection broke or was cut by the gateway, before or during the
+ * reply.
+ */
 export function failedTransport(
   error: UpstreamError,
   call: Pick<Call, 'operation' | 'framing'>,
@@ -210,6 +235,7 @@ export function badReply(bad: BadReply, call: Call, model: Model): CallFailure {
   };
 }
 
+/** The refusals that blame the request. */
 const requestFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_request',
   'item_not_found',
@@ -327,6 +353,7 @@ function clientCode(
   return isPlain && !redaction.hideErrors ? { clientCode: code } : {};
 }
 
+/** The caller's name of the member that the upstream names, if that is a plain name. */
 function plainParam(
   { param = '' }: FailureReport,
   { redaction, callerParam }: ErrorExposure,

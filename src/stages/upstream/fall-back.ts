@@ -17,10 +17,11 @@ import { limitFallback } from '../rates/limit-model.ts';
 import { relayedChannels } from '../references/relayed-channels.ts';
 import { growHold } from '../settle/cover-prompt.ts';
 import { holdFor } from '../settle/hold.ts';
+import type { UpstreamOutcome, Upstreams } from './attempt.ts';
 import { callUpstream } from './call-upstream.ts';
 import { choose } from './choose-channel.ts';
 import { type CallFailure, isGatewayCut } from './failure.ts';
-import type { UpstreamOutcome, Upstreams } from './try-channel.ts';
+import { isAbandoned } from './final-failure.ts';
 
 export interface FallBackDeps {
   readonly records: RecordChecks;
@@ -110,10 +111,6 @@ const nothingConsidered = { passed: [], hasTried: false, credentials: undefined 
 /** A model with a busy channel may have another that cools down. */
 function isSpared(reason: FailureReason): boolean {
   return reason === 'cooling_down' || reason === 'busy';
-}
-
-function isAbandoned({ admitted, continuesAfterDisconnect }: Held): boolean {
-  return admitted.running.caller.isDisconnected && !continuesAfterDisconnect;
 }
 
 /** Asks one model. Undefined if it did not run the call, so that another may. */

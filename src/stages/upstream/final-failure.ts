@@ -1,83 +1,102 @@
 /**
- * Completes the error of a call whose attempts have all failed: when to retry, and whether the
- * caller's SDK should.
+ * The failure of a call whose attempts have all failed: which one is reported, what the caller pays
+ * for it, and when the caller's SDK should retry.
  */
-import { type GatewayError, type GatewayErrorDetails, withDetails } from '../../errors.ts';
-import type { Channel } from '../../ports/catalog.ts';
-import type { ChannelHealth } from '../../upstream/channel-health.ts';
-import type { Admitted } from '../call-record.ts';
-import { accountFor, type CallCredentials, type PerKeyFunctions } from './credential.ts';
-import type { CallFailure } from './failure.ts';
+import { GatewayError, withDetails } from '../../errors.ts';
+import type { Held } from '../call-record.ts';
+import type { Upstreams } from './attempt.ts';
+import type { Candidates } from './candidates.ts';
+import { type CallFailure, isPaidRefusal, possibleRuns } from './failure.ts';
 
 /** SDKs ignore a shorter wait. */
 const minWaitMs = 1_000;
 
-export interface FailedCall {
-  readonly admitted: Admitted;
-  readonly ending: CallFailure['ending'];
-  /** The ids of the channels that were tried, or could not serve the call. */
-  readonly passed: readonly string[];
-  readonly credentials: CallCredentials | undefined;
-  readonly perKey: PerKeyFunctions;
-}
-
+/** The failure of a call, from the failures of all its attempts. */
 export function finalFailure(
-  failure: CallFailure,
-  failed: FailedCall,
-  health: ChannelHealth,
+  failures: readonly CallFailure[],
+  candidates: Candidates,
+  held: Held,
+  upstreams: Upstreams,
 ): CallFailure {
-  const { ending } = failed;
-  const details = {
-    ...retryWait(failure.error, failed, health),
-    ...retryAdvice(failure.error, ending),
-  };
-  const error =
-    Object.keys(details).length === 0 ? failure.error : withDetails(failure.error, details);
-  return { ...failure, ending, error };
+  const reported = reportedFailure(failures);
+  if (reported === undefined) return candidates.noneChosen();
+  // An earlier attempt may have run, although the reported one certainly did not.
+  const isUnknown = reported.ending === 'not_run' && possibleRuns(failures) > 0;
+  const failure: CallFailure = isUnknown ? { ...reported, ending: 'failed' } : reported;
+  return isAbandoned(held)
+    ? abandonedFailure(failure, held, upstreams)
+    : withRetryAdvice(failure, candidates);
 }
 
 /**
- * The wait until any channel is available, which may be shorter than the one that this upstream
- * stated. A channel whose upstream stated none cools down as well.
+ * The failure to report: the last one, unless another channel was only rate limited, or the last
+ * one lasts and another does not. Then a retry is worthwhile; {@link withRetryAdvice} says when.
  */
-function retryWait(
-  { code }: GatewayError,
-  failed: FailedCall,
-  health: ChannelHealth,
-): GatewayErrorDetails {
-  if (code !== 'upstream_rate_limited' && code !== 'no_channel') return {};
-  const waitMs = soonestAvailableMs(failed, health);
-  return waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, minWaitMs) };
+function reportedFailure(failures: readonly CallFailure[]): CallFailure | undefined {
+  const last = failures.at(-1);
+  if (last?.retry === 'never') return last;
+  return (
+    failures.find(({ error }) => error.code === 'upstream_rate_limited') ??
+    failures.findLast(({ error }) => error.shouldRetry !== false) ??
+    last
+  );
 }
 
-/** A call that certainly did not run can be sent again without cost. */
-function retryAdvice(
-  { shouldRetry }: GatewayError,
-  ending: CallFailure['ending'],
-): GatewayErrorDetails {
-  return shouldRetry === undefined && ending === 'not_run' ? { shouldRetry: true } : {};
+/** The failure of a call whose caller disconnected, which decides what the caller pays. */
+function abandonedFailure(
+  failure: CallFailure,
+  { admitted: { key, running, call } }: Held,
+  { freeDisconnects }: Upstreams,
+): CallFailure {
+  if (failure.ending === 'not_run') return callerDisconnected('not_run');
+  // A caller pays for what it made fail itself, whether or not it waited for the error.
+  if (isPaidRefusal(failure)) return { ...failure, ...callerDisconnected('left') };
+  // The attempt had failed before the caller disconnected.
+  if (failure.reason !== 'caller_left') return callerDisconnected('failed');
+  // A caller that disconnects pays nothing if the account kept it waiting.
+  if (freeDisconnects.isFree(key.id, running)) return callerDisconnected('failed');
+  const hasReplyStarted = failure.hasResponse === true && call.framing !== 'json';
+  const { usage } = failure;
+  return { ...callerDisconnected(hasReplyStarted ? 'left' : 'left_early'), usage };
 }
 
-function soonestAvailableMs(
-  { admitted, passed, credentials, perKey }: FailedCall,
-  health: ChannelHealth,
-): number | undefined {
-  const { call, key, plan, route, received } = admitted;
-  const pool = plan.pool(route.protocol, key.group);
-  if (typeof pool === 'string') return undefined;
-  const nowMs = received.settings.clock.monotonicMs();
-  const kind = { isBoughtOnce: call.operation.isBoughtOnce };
-  const availableInMs = (channel: Channel): number => {
-    if (credentials?.get(channel.id)?.kind === 'none') return Number.POSITIVE_INFINITY;
-    const account = accountFor(channel, key, credentials, perKey);
-    const { upstreamModel } = plan.channel(channel);
-    const availability = health.availability(channel, upstreamModel, kind, account);
-    const isUsable = availability.kind !== 'unavailable' || availability.reason === 'busy';
-    // A channel that was tried and is not cooling down has failed. Nothing says when it will
-    // recover.
-    if (isUsable) return passed.includes(channel.id) ? Number.POSITIVE_INFINITY : 0;
-    return (availability.untilMs ?? Number.POSITIVE_INFINITY) - nowMs;
+/**
+ * Adds when to retry, and whether. The wait is that until any channel is available, which may be
+ * shorter than the one that this upstream stated; a channel whose upstream stated none cools down
+ * as well. A call that certainly did not run can be sent again without cost.
+ */
+function withRetryAdvice(failure: CallFailure, candidates: Candidates): CallFailure {
+  const { error, ending } = failure;
+  const { code, shouldRetry } = error;
+  const isWaiting = code === 'upstream_rate_limited' || code === 'no_channel';
+  const waitMs = isWaiting ? candidates.soonestAvailableMs() : undefined;
+  const isSafe = shouldRetry === undefined && ending === 'not_run';
+  if (waitMs === undefined && !isSafe) return failure;
+  const details = {
+    ...(waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, minWaitMs) }),
+    ...(isSafe ? { shouldRetry: true } : {}),
   };
-  const soonest = Math.min(...pool.channels.map(availableInMs));
-  return Number.isFinite(soonest) ? soonest : undefined;
+  return { ...failure, error: withDetails(error, details) };
+}
+
+/**
+ * True if the caller disconnected and the call does not continue without it. A call that continues
+ * keeps its real failure, for the usage record.
+ */
+export function isAbandoned({ admitted, continuesAfterDisconnect }: Held): boolean {
+  return admitted.running.caller.isDisconnected && !continuesAfterDisconnect;
+}
+
+/** The failure of a call whose caller disconnected. Nobody reads its error text. */
+export function callerDisconnected(
+  ending: 'not_run' | 'failed' | 'left_early' | 'left',
+): CallFailure {
+  const reason = 'caller_left';
+  return {
+    error: new GatewayError('internal_error', 'The caller went away.', { reason }),
+    ending,
+    retry: 'never',
+    healthSignal: { kind: 'neutral' },
+    reason,
+  };
 }

@@ -15,7 +15,7 @@ import {
   peekHead,
   readHead,
 } from '../../upstream/body/head.ts';
-import { bodyInTurns } from '../../upstream/body/in-turns.ts';
+import { BodyInTurns } from '../../upstream/body/in-turns.ts';
 import { onQuiet, watchProgress } from '../../upstream/watch-attempt.ts';
 import {
   type Judgement,
@@ -49,7 +49,7 @@ export async function openReply(
   running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
   const { headers } = response;
-  const body = prepared.isComputed === true ? bodyInTurns(response.body) : response.body;
+  const body = prepared.isComputed === true ? new BodyInTurns(response.body) : response.body;
   const { framing, canTapDocument, tap, streamContentType } = prepared;
   const type = (headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith(streamContentType);

@@ -5,7 +5,7 @@
  */
 import { isUpstreamError, type UpstreamError } from '../../errors.ts';
 import type { DetachableBody } from '../../upstream/body/head.ts';
-import { bodyInTurns, turnBytes } from '../../upstream/body/in-turns.ts';
+import { BodyInTurns, turnBytes } from '../../upstream/body/in-turns.ts';
 import type { BadReply, FailedReply, MadeReply, RequestSeries } from '../prepare/prepared-call.ts';
 import type { CallFailure } from './failure.ts';
 import type { Opening } from './open-reply.ts';
@@ -93,7 +93,7 @@ async function receive(
 
 /** @throws UpstreamError if the body breaks off, or `write` throws */
 function readInTurns(opened: DetachableBody, write: (chunk: Uint8Array) => void): Promise<void> {
-  const body = bodyInTurns(opened);
+  const body = new BodyInTurns(opened);
   const whole = body.takeWhole(turnBytes);
   if (whole !== undefined) {
     write(whole);

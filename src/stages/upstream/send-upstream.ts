@@ -42,7 +42,6 @@ export function sendUpstream(
     let aborted: Error | undefined;
     let abortClient: ((reason: Error) => void) | undefined;
     let opened: OpenedBody | undefined;
-
     const fail = (error: unknown): void => {
       if (watch !== undefined) stopWatching(watch);
       reject(requestFailure(error));
@@ -51,7 +50,6 @@ export function sendUpstream(
       const abort = abortClient;
       if (abort !== undefined) swallowErrors(() => abort(reason));
     };
-
     running.caller.onAbort((reason) => {
       aborted = reason;
       // The client may reject first, with the better error: it knows whether anything was sent.
@@ -62,7 +60,6 @@ export function sendUpstream(
       abortRequest(reason);
     });
     if (aborted !== undefined) return fail(transportError(aborted, 'connect'));
-
     const open = (response: UpstreamResponse): void => {
       const isValid = isResponse(response);
       if (isValid) latest.status = response.status;

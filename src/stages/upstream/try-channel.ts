@@ -2,115 +2,48 @@
 
 import { findElidedFault } from '../../bytes/json/scan/body.ts';
 import type { Call } from '../../call.ts';
-import type { CallEnding } from '../../charge-policy.ts';
 import { isUpstreamError, type UpstreamError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
 import { isHostFailure } from '../../host-failures.ts';
-import type { HeaderMap } from '../../http.ts';
-import type { Channel } from '../../ports/catalog.ts';
-import type { UpstreamClient, UpstreamRequest } from '../../ports/upstream-client.ts';
+import type { UpstreamRequest } from '../../ports/upstream-client.ts';
 import { nameOf } from '../../upstream/accounts.ts';
-import type { ChannelHealth, ChannelLease } from '../../upstream/channel-health.ts';
-import type { RetryBudget } from '../../upstream/retry-budget.ts';
-import type { Held } from '../call-record.ts';
-import type { LoopTurn } from '../loop-turn.ts';
-import type { Access, ChannelPlan } from '../models/model-plan.ts';
+import type { Access } from '../models/model-plan.ts';
+import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
 import type {
-  CallerParam,
-  MadeReply,
-  PreparedCall,
-  PreparedSeries,
-  RequestSeries,
-  WholeReply,
-} from '../prepare/prepared-call.ts';
-import type { Translations } from '../prepare/translations.ts';
-import type { FreeDisconnects } from '../relay/free-disconnects.ts';
-import { type AttemptEnd, type AttemptReport, reportAttempt } from './attempt-events.ts';
-import { type Credential, type PerKeyFunctions, secretIn, servingAccount } from './credential.ts';
+  Attempt,
+  AttemptEnd,
+  AttemptReport,
+  Chosen,
+  Leased,
+  OpenedReply,
+  UpstreamOutcome,
+  UpstreamReply,
+  Upstreams,
+} from './attempt.ts';
+import { reportAttempt } from './attempt-events.ts';
+import { namedAccount, secretIn, servingAccount } from './credential.ts';
 import {
   badReply,
   type CallFailure,
-  type ErrorRedaction,
   failedSeries,
   failedTransport,
   refusedByGateway,
   refusedByUpstream,
 } from './failure.ts';
-import type { StreamedReply } from './open-reply.ts';
 import { openErrorResponse, openResponse } from './open-response.ts';
 import { type Opened, openSeries, type SeriesDeps } from './open-series.ts';
-import { type LatestResponse, type OpenedResponse, sendUpstream } from './send-upstream.ts';
-import { thrownBy } from './thrown-by.ts';
-
-export type OpenedReply = WholeReply | MadeReply | StreamedReply;
-
-export interface UpstreamReply {
-  readonly reply: OpenedReply;
-  readonly redaction: ErrorRedaction;
-  readonly callerParam?: CallerParam | undefined;
-  readonly notes: HeaderMap;
-  /** The channel, in use until the reply is over; undefined if no upstream was called. */
-  readonly lease: ChannelLease | undefined;
-  /** The HTTP status of the upstream; undefined if no upstream was called. */
-  readonly status: number | undefined;
-  /** Reports the end of the attempt that gave the reply; undefined if nobody listens. */
-  readonly report?: AttemptReport | undefined;
-  /** The account that served it; only set if later requests may refer to the reply. */
-  readonly account?: string;
-}
-
-export type UpstreamOutcome = UpstreamReply | { readonly failure: CallFailure };
-
-export interface Upstreams {
-  readonly client: UpstreamClient;
-  readonly health: ChannelHealth;
-  readonly retries: RetryBudget;
-  readonly freeDisconnects: FreeDisconnects;
-  readonly perKeyCredentials: PerKeyFunctions;
-  readonly endOfReplyTurn: LoopTurn;
-  readonly emit: EventListener;
-  /** Reports, once for each channel, that it answers in another format than requested. */
-  readonly reportRepair: (channelId: string) => void;
-  readonly translations: Pick<Translations, 'load' | 'loaded'>;
-}
-
-export interface Attempt {
-  readonly held: Held;
-  readonly channelPlan: ChannelPlan;
-  readonly prepared: PreparedCall;
-  /** What the channel's function returned; undefined for a channel with a secret. */
-  readonly credential: Credential | undefined;
-  /** The time left until the first byte must arrive, in ms. */
-  readonly firstByteMs: number;
-  /** The channel, in use by this attempt from the moment it was chosen. */
-  readonly lease: ChannelLease;
-  /** Takes from the budget for retries of what may have run; false if the budget is used up. */
-  readonly mayRetry: () => boolean;
-  readonly latestResponse: LatestResponse;
-  /** Undefined if nobody listens to events. */
-  readonly report: AttemptReport | undefined;
-}
-
-type StartingAttempt = Pick<Attempt, 'held' | 'channelPlan' | 'credential' | 'lease'>;
-
-export function reportIfObserved(starting: StartingAttempt): AttemptReport | undefined {
-  return starting.held.admitted.received.emit.isObserved ? reportOf(starting) : undefined;
-}
-
-function reportOf({ held, channelPlan, credential, lease }: StartingAttempt): AttemptReport {
-  const { startedMs } = lease;
-  const account = shownAccount(credential, channelPlan.channel);
-  return reportAttempt({ held, channelPlan, account, startedMs });
-}
+import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
+import { safeError, shownError } from './shown-error.ts';
 
 /** Tries the channel. Never rejects because of an upstream's failure. */
-export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
-  const { admitted } = attempt.held;
-  const { prepared, channelPlan } = attempt;
+export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<UpstreamOutcome> {
+  const { prepared, channelPlan, held } = leased;
+  const { admitted } = held;
+  const report = admitted.received.emit.isObserved ? reportAttempt(leased) : undefined;
+  const attempt = { leased, latestResponse: { status: undefined }, report };
   let series: RequestSeries | undefined;
   try {
     const { credential } = channelPlan.channel;
-    const secret = typeof credential === 'string' ? credential : secretIn(attempt.credential);
+    const secret = typeof credential === 'string' ? credential : secretIn(leased.credential);
     const access = channelPlan.access(secret);
     let opened: Opened;
     if (prepared.series === undefined) {
@@ -134,18 +67,19 @@ function failedAttempt(
   attempt: Attempt,
   series: RequestSeries | undefined,
 ): UpstreamOutcome {
-  const { call, model, running } = attempt.held.admitted;
+  const { leased, latestResponse, report } = attempt;
+  const { call, model, running } = leased.held.admitted;
   try {
     if (!isUpstreamError(error)) throw error;
-    const failure = blameLongSilence(failedTransport(error, call, model), error, attempt);
+    const failure = blameLongSilence(failedTransport(error, call, model), error, leased);
     const ended = series === undefined ? { failure } : endedSeries({ failure }, series);
     return recordAttempt(ended, attempt);
   } catch (bug) {
     const mayHaveRun = running.attemptCount > 0;
-    const { status } = attempt.latestResponse;
+    const { status } = latestResponse;
     const end = { status, reason: 'internal_error', mayHaveRun } as const;
-    addToRecord(attempt, end);
-    attempt.report?.ended(end);
+    addToRecord(leased, end);
+    report?.ended(end);
     throw bug;
   }
 }
@@ -155,14 +89,21 @@ function endedSeries(outcome: UpstreamOutcome, series: RequestSeries): UpstreamO
   return { failure: failedSeries(outcome.failure, series) };
 }
 
-/** Such a wait counts against the channel, even if something else ended the call. */
+/**
+ * A call that waited this long for a first byte counts against the channel, even if something else
+ * ended it.
+ */
 const longSilenceMs = 20_000;
 
-/** The upstream did not cause the end of such a call, but may be the reason for it. */
+/**
+ * Adapts the health signal of a call that got nothing for a long time before its caller
+ * disconnected or its total time was up. The upstream did not cause the end, but may be the reason
+ * for it.
+ */
 function blameLongSilence(
   failure: CallFailure,
   { stage, reason }: UpstreamError,
-  { lease, held: { admitted } }: Attempt,
+  { lease, held: { admitted } }: Leased,
 ): CallFailure {
   const { key, received } = admitted;
   const waitedMs = received.settings.clock.monotonicMs() - lease.startedMs;
@@ -174,30 +115,38 @@ function blameLongSilence(
   return { ...failure, healthSignal: { kind: 'failed', reason, where: 'model', timedOut: true } };
 }
 
+/** What the further requests of a series need. */
 function seriesDeps(
   prepared: PreparedSeries,
   access: Access,
   attempt: Attempt,
   upstreams: Upstreams,
 ): SeriesDeps {
-  const { held, channelPlan, mayRetry, latestResponse } = attempt;
+  const { leased, latestResponse, report } = attempt;
+  const { held, channelPlan, budget } = leased;
   const { call, model, received } = held.admitted;
   const { firstByteMs } = channelPlan.timeouts;
   return {
     sendFirst: (isRepeated) => sendFirst(attempt, access, upstreams, isRepeated),
     send: (body) =>
-      send({ ...attempt, firstByteMs, prepared: { ...prepared, body } }, access, upstreams, true),
+      send(
+        { ...attempt, leased: { ...leased, firstByteMs, prepared: { ...prepared, body } } },
+        access,
+        upstreams,
+        true,
+      ),
     openError: (response) => openErrorResponse(response, prepared, received.settings),
     failureOf: (failed) =>
       failed.kind === 'failure'
         ? refusedByUpstream(failed.report, call, model, access)
         : badReply(failed, call, model),
     failureOfBreak: (error) => failedTransport(error, call, model),
-    report: ({ reason }) => attempt.report?.partFailed(latestResponse.status, reason),
-    mayRetry,
+    report: ({ reason }) => report?.partFailed(latestResponse.status, reason),
+    mayRetry: budget.mayRetry,
   };
 }
 
+/** Sends the request with which the attempt begins, and notes when its response begins. */
 async function sendFirst(
   attempt: Attempt,
   access: Access,
@@ -205,21 +154,22 @@ async function sendFirst(
   isRepeated = false,
 ): Promise<OpenedResponse> {
   const response = await send(attempt, access, upstreams, isRepeated);
-  const { watch } = attempt.held.admitted.running;
-  if (watch !== undefined) attempt.lease.firstByte(watch.lastReceivedMs);
+  const { held, lease } = attempt.leased;
+  const { watch } = held.admitted.running;
+  if (watch !== undefined) lease.firstByte(watch.lastReceivedMs);
   await upstreams.endOfReplyTurn();
   return response;
 }
 
 function send(
-  { held: { admitted }, channelPlan, prepared, credential, firstByteMs, latestResponse }: Attempt,
+  { leased: { held, channelPlan, prepared, credential, firstByteMs }, latestResponse }: Attempt,
   access: Access,
   { client, freeDisconnects }: Upstreams,
   isContinued = false,
 ): Promise<OpenedResponse> {
-  const { call, running, received } = admitted;
+  const { call, running, received } = held.admitted;
   const { id } = channelPlan.channel;
-  const account = credential === undefined ? undefined : accountName(credential);
+  const account = credential === undefined ? undefined : namedAccount(credential);
   const lastActivity = freeDisconnects.lastActivity(
     account === undefined ? id : nameOf(id, account),
     channelPlan.upstreamModel,
@@ -252,11 +202,11 @@ function send(
 }
 
 function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
-  const { prepared, held } = attempt;
+  const { leased, report, latestResponse } = attempt;
+  const { prepared, held, lease } = leased;
   const { notes, callerParam } = prepared;
   const { redaction } = access;
   const { call, model } = held.admitted;
-  const { lease, report, latestResponse } = attempt;
   const { status } = latestResponse;
   switch (opening.kind) {
     case 'failure': {
@@ -271,51 +221,56 @@ function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamO
       return { reply: opening, redaction, notes: opening.notes, lease, status };
     case 'whole': {
       const outcome = { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
-      return opening.referable === undefined ? outcome : withAccount(outcome, attempt);
+      return opening.referable === undefined ? outcome : withAccount(outcome, leased);
     }
     case 'streamed': {
       const reply = { reply: opening, redaction, callerParam, notes };
       const outcome = { ...reply, lease, report, status };
-      return opening.tap.referable === undefined ? outcome : withAccount(outcome, attempt);
+      return opening.tap.referable === undefined ? outcome : withAccount(outcome, leased);
     }
   }
 }
 
-function withAccount(reply: UpstreamReply, { channelPlan, credential }: Attempt): UpstreamReply {
+function withAccount(reply: UpstreamReply, { channelPlan, credential }: Chosen): UpstreamReply {
   return { ...reply, account: servingAccount(channelPlan.channel, credential) };
 }
 
+/** Records the outcome for the usage record and the channel's health. */
 function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcome {
-  const { lease, held } = attempt;
-  const { call } = held.admitted;
-  const outcome =
-    'failure' in tried ? { failure: blameCallerIfInvalidJson(tried.failure, call) } : tried;
-  const failure = 'failure' in outcome ? outcome.failure : undefined;
-  const end = {
-    status: attempt.latestResponse.status,
-    reason: failure?.reason,
-    mayHaveRun: endingOfOutcome(outcome) !== 'not_run',
-  };
-  // Without a listener, what only the host can fix becomes a process warning.
-  const { credential } = attempt;
-  // An account that `credential` named may be one of a user, whose mistake is not the host's.
-  const isNamed = credential !== undefined && accountName(credential) !== undefined;
-  const isHosts = isHostFailure(failure?.reason) && !isNamed;
-  const report = attempt.report ?? (isHosts ? reportOf(attempt) : undefined);
-  if (failure === undefined) {
-    lease.answered();
-    if (report !== undefined && 'reply' in outcome) reportReply(outcome.reply, end, report);
-  } else {
-    // Providers answer counts apart from their models, so a count tells nothing about the channel.
-    lease.end(call.operation.isFree ? { kind: 'neutral' } : failure.healthSignal);
-    if (report !== undefined) report.ended(end, thrownBy(failure, attempt));
-  }
+  const { leased, latestResponse, report } = attempt;
+  const { status } = latestResponse;
+  if ('failure' in tried) return { failure: recordFailure(tried.failure, status, attempt) };
+  const { reply } = tried;
+  const mayHaveRun = reply.kind !== 'whole' || reply.ending !== 'not_run';
+  const end = { status, reason: undefined, mayHaveRun };
+  leased.lease.answered();
+  if (report !== undefined) reportReply(reply, end, report);
   // Last, so that an attempt is not added twice if something above throws.
-  addToRecord(attempt, end);
-  return outcome;
+  addToRecord(leased, end);
+  return tried;
 }
 
-function addToRecord({ held, channelPlan, lease }: Attempt, end: AttemptEnd): void {
+function recordFailure(
+  reported: CallFailure,
+  status: number | undefined,
+  { leased, report }: Attempt,
+): CallFailure {
+  const { call } = leased.held.admitted;
+  const failure = blameCallerIfInvalidJson(reported, call);
+  const { reason, ending, healthSignal } = failure;
+  const end = { status, reason, mayHaveRun: ending !== 'not_run' };
+  // Without a listener, what only the host can fix becomes a process warning. An account that
+  // `credential` named may be one of a user, whose mistake is not the host's.
+  const isHosts = isHostFailure(reason) && namedAccount(leased.credential) === undefined;
+  const reporter = report ?? (isHosts ? reportAttempt(leased) : undefined);
+  // Providers answer counts apart from their models, so a count tells nothing about the channel.
+  leased.lease.end(call.operation.isFree ? { kind: 'neutral' } : healthSignal);
+  reporter?.ended(end, thrownBy(failure, leased));
+  addToRecord(leased, end);
+  return failure;
+}
+
+function addToRecord({ held, channelPlan, lease }: Leased, end: AttemptEnd): void {
   const { channel } = channelPlan;
   held.settlement.addAttempt(channel, {
     channelId: channel.id,
@@ -345,17 +300,19 @@ function blameCallerIfInvalidJson(failure: CallFailure, { body }: Call): CallFai
   return fault === undefined ? failure : refusedByGateway(fault);
 }
 
-function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {
-  if ('failure' in outcome) return outcome.failure.ending;
-  return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
-}
-
-function accountName(credential: Credential): string | undefined {
-  return credential.kind === 'secret' ? credential.account?.name : undefined;
-}
-
-/** Undefined if the channel's function failed, because it may have meant any account. */
-function shownAccount(credential: Credential | undefined, channel: Channel): string | undefined {
-  if (credential === undefined) return channel.account;
-  return credential.kind === 'secret' ? (accountName(credential) ?? channel.account) : undefined;
+/**
+ * What a function of the host threw: `credential`, or a client whose error has no known code. The
+ * other reasons say what happened.
+ */
+function thrownBy(
+  { error, reason }: CallFailure,
+  { channelPlan, credential, held }: Chosen,
+): unknown {
+  const { cause } = isUpstreamError(error.cause) ? error.cause : {};
+  if (cause === undefined) return undefined;
+  const own = credential?.kind === 'secret' ? [credential.secret] : [];
+  const secrets = [...own, ...channelPlan.secrets(), ...held.admitted.received.secrets()];
+  if (reason === 'credential_unavailable') return shownError(cause, secrets);
+  const isUnknown = reason === 'failed' || reason === 'client_failed' || reason === 'other';
+  return isUnknown ? safeError(cause, secrets) : undefined;
 }

@@ -92,13 +92,7 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
   checkMakerOptions('memoryQuotaStore', optionsSchema, options);
   const { clock = systemClock(), maxEnded = 100_000, endedTtlMs = 3_600_000 } = options;
   const ledger = openLedger(maxEnded, endedTtlMs);
-  const adjusted = new Set<string>();
-  const adjustedIds: string[] = [];
-  const adjustments = tombstones({
-    limit: maxAdjustments,
-    maxAgeMs: Number.POSITIVE_INFINITY,
-    forget: (slot) => adjusted.delete(adjustedIds[slot] ?? ''),
-  });
+  const adjusted = rememberedAdjustments();
   seed(ledger, options.limits ?? []);
 
   return {
@@ -142,14 +136,31 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
       const replay = adjusted.has(id);
       if (!replay) {
         adjust(partition, input);
-        adjusted.add(id);
-        adjustedIds[adjustments.slotOf(adjustments.add(nowMs))] = id;
+        adjusted.add(id, nowMs);
       }
       return { ...stateOf(rowOf(partition, input.subject, input.period)), replay };
     },
     check: () => ({ ok: true }),
     // There is nothing to wait for, and balances can still be read.
     close: () => {},
+  };
+}
+
+/** The ids of the latest adjustments. */
+function rememberedAdjustments() {
+  const known = new Set<string>();
+  const ids: string[] = [];
+  const kept = tombstones({
+    limit: maxAdjustments,
+    maxAgeMs: Number.POSITIVE_INFINITY,
+    forget: (slot) => known.delete(ids[slot] ?? ''),
+  });
+  return {
+    has: (id: string) => known.has(id),
+    add: (id: string, nowMs: number) => {
+      known.add(id);
+      ids[kept.slotOf(kept.add(nowMs))] = id;
+    },
   };
 }
 

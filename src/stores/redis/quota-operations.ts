@@ -3,6 +3,7 @@
  * script, and checks the reply.
  */
 import type { Nanos } from '../../money.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
 import {
   checkAdjust,
   checkEnding,
@@ -15,8 +16,15 @@ import {
   limitStatedByRecords,
   refuse,
 } from '../../ports/quota-input.ts';
-import type { AdjustInput, QuotaLine, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
-import type { LoadScripts, RunScript } from './client.ts';
+import type {
+  AdjustInput,
+  AdjustResult,
+  QuotaLine,
+  QuotaStore,
+  ReserveInput,
+  SettleInput,
+} from '../../ports/quota-store.ts';
+import type { LoadScripts, RunScript, ScriptCall } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { partitionList } from './partition-list.ts';
 import { extendLeases, type RunInPartition, sweepPartitions } from './quota-batches.ts';
@@ -30,6 +38,7 @@ import {
   settleScript,
 } from './quota-scripts.ts';
 import { corrupt, textsOf } from './reply.ts';
+import type { Script } from './script.ts';
 import { escaped } from './set-up.ts';
 
 export interface QuotaSettings {
@@ -45,15 +54,7 @@ export function quotaStoreOver(
   load: LoadScripts = async () => {},
 ): QuotaStore {
   const { prefix, durability } = settings;
-  const endedTtlMs = String(settings.endedTtlMs);
-  // Two keys that never exist: while their slot migrates to another node, Redis then runs the
-  // script on neither node, since each has only a part of the data.
-  const keysOf = (partition: string): readonly string[] => {
-    const base = `${prefix}:{${partition}}:`;
-    return [base, `${base}x`];
-  };
-  const runIn: RunInPartition = (script, partition, args, signal) =>
-    run({ script, keys: keysOf(partition), args: [endedTtlMs, ...args] }, signal);
+  const { keysOf, callOf, runIn, ask } = partitionRunner(run, settings);
   const partitions = partitionList(run, `${prefix}:partitions`);
 
   return {
@@ -72,28 +73,15 @@ export function quotaStoreOver(
     },
     settle: async (input, options) => {
       checkEnding(input);
-      const lines = input.lines.flatMap((line) => [rowOf(line), String(line.amount)]);
-      const args = [input.id, String(input.lines.length), ...lines];
-      return withDeadline(options, async (signal) =>
-        readSettle(await runIn(settleScript, input.partition, args, signal)),
-      );
+      const call = callOf(settleScript, input.partition, settleArgs(input));
+      return ask(call, options, readSettle);
     },
     release: async (input, options) => {
       checkEnding(input);
-      const args = [input.id, String(input.lines.length), ...input.lines.map(rowOf)];
-      return withDeadline(options, async (signal) =>
-        readRelease(
-          await run(
-            {
-              script: releaseScript,
-              keys: keysOf(input.partition),
-              args: [endedTtlMs, ...args],
-              mustLand: true,
-            },
-            signal,
-          ),
-        ),
-      );
+      const { id, lines, partition } = input;
+      const args = [id, String(lines.length), ...lines.map(rowOf)];
+      const call = { ...callOf(releaseScript, partition, args), mustLand: true };
+      return ask(call, options, readRelease);
     },
     sweep: async (options) => {
       checkSweep(options);
@@ -101,33 +89,47 @@ export function quotaStoreOver(
     },
     read: async (subject, period, partition, options) => {
       checkRow(subject, period, partition);
-      return withDeadline(options, async (signal) =>
-        readState(await runIn(readScript, partition, [rowOf({ subject, period })], signal)),
-      );
+      return ask(callOf(readScript, partition, [rowOf({ subject, period })]), options, readState);
     },
     adjust: async (input, options) => {
       checkAdjust(input);
-      return withDeadline(options, async (signal) => {
-        const reply = await runIn(adjustScript, input.partition, adjustArgs(input), signal);
-        const texts = textsOf(reply);
-        const [status] = texts;
-        if (status === 'refused') refuse(extraTooLarge);
-        if (status === 'carried') refuse(limitStatedByRecords);
-        return { ...(readState(reply) ?? corrupt()), replay: texts[8] === '1' };
-      });
+      return ask(callOf(adjustScript, input.partition, adjustArgs(input)), options, readAdjust);
     },
     check: async (options) =>
       withDeadline(options, async (signal) => {
-        const reply = await runIn(checkScript, defaultPartition, [], signal);
-        const problems = problemsOf(textsOf(reply), durability);
+        const info = textsOf(await runIn(checkScript, defaultPartition, [], signal));
         // Loaded before the first call: a server that hangs during a call then knows the script,
         // and runs the call as soon as it recovers.
         await load(keysOf(defaultPartition), signal);
+        const problems = problemsOf(info, durability);
         return problems.length === 0 ? { ok: true } : { ok: false, problems };
       }),
     // The host closes its client.
     close: () => {},
   };
+}
+
+/** Runs scripts on the keys of a partition. */
+function partitionRunner(run: RunScript, { prefix, endedTtlMs }: QuotaSettings) {
+  // Two keys that never exist: while their slot migrates to another node, Redis then runs the
+  // script on neither node, since each has only a part of the data.
+  const keysOf = (partition: string): readonly string[] => {
+    const base = `${prefix}:{${partition}}:`;
+    return [base, `${base}x`];
+  };
+  const callOf = (script: Script, partition: string, args: readonly string[]): ScriptCall => ({
+    script,
+    keys: keysOf(partition),
+    args: [String(endedTtlMs), ...args],
+  });
+  const runIn: RunInPartition = (script, partition, args, signal) =>
+    run(callOf(script, partition, args), signal);
+  const ask = <T>(
+    call: ScriptCall,
+    options: CallOptions | undefined,
+    read: (reply: unknown) => T,
+  ): Promise<T> => withDeadline(options, async (signal) => read(await run(call, signal)));
+  return { keysOf, callOf, runIn, ask };
 }
 
 function rowOf({ subject, period }: Pick<QuotaLine, 'subject' | 'period'>): string {
@@ -143,6 +145,18 @@ function reserveArgs({ id, ttlMs, lines, onExpire, maxConcurrentCalls }: Reserve
     textOr(maxConcurrentCalls?.[index]),
   ]);
   return [id, String(ttlMs), String(lines.length), ...args];
+}
+
+function settleArgs({ id, lines }: SettleInput): string[] {
+  return [id, String(lines.length), ...lines.flatMap((line) => [rowOf(line), String(line.amount)])];
+}
+
+function readAdjust(reply: unknown): AdjustResult {
+  const texts = textsOf(reply);
+  const [status] = texts;
+  if (status === 'refused') refuse(extraTooLarge);
+  if (status === 'carried') refuse(limitStatedByRecords);
+  return { ...(readState(reply) ?? corrupt()), replay: texts[8] === '1' };
 }
 
 function adjustArgs(input: AdjustInput): string[] {

@@ -13,98 +13,116 @@ export const turnBytes: number = 256 * 1024;
 const maxWaitingBytes = 1024 * 1024;
 
 /** Wraps a body that nobody has begun to read. */
-export function bodyInTurns(body: DetachableBody): DetachableBody {
-  let sink: ByteSink | undefined;
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
-  let isScheduled = false;
-  let isPaused = false;
-  let hasPausedClient = false;
-  let hasEnded = false;
+export class BodyInTurns implements DetachableBody {
+  readonly #body: DetachableBody;
+  #sink: ByteSink | undefined;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #isScheduled = false;
+  #isPaused = false;
+  #hasPausedClient = false;
+  #hasEnded = false;
 
-  const schedule = (): void => {
-    if (isScheduled) return;
-    isScheduled = true;
-    setImmediate(work);
-  };
-  const reader = (): ByteSink | undefined => (isPaused ? undefined : sink);
-  const deliver = (): void => {
-    for (let left = turnBytes; left > 0; ) {
-      const to = reader();
-      const chunk = to === undefined ? undefined : waiting.shift();
-      if (to === undefined || chunk === undefined) return;
-      const piece = chunk.subarray(0, left);
-      if (piece.length < chunk.length) waiting.unshift(chunk.subarray(piece.length));
-      left -= piece.length;
-      waitingBytes -= piece.length;
-      to.write(piece);
-    }
-  };
-  const work = (): void => {
-    isScheduled = false;
-    deliver();
-    const to = reader();
+  constructor(body: DetachableBody) {
+    this.#body = body;
+  }
+
+  takeWhole(limit: number): Uint8Array | undefined {
+    return this.#body.takeWhole(Math.min(limit, turnBytes));
+  }
+
+  start(target: ByteSink): void {
+    this.#sink = target;
+    // Starting the body resumes it.
+    this.#isPaused = false;
+    this.#hasPausedClient = false;
+    this.#body.start({
+      write: (chunk) => this.#gather(chunk),
+      end: () => {
+        this.#hasEnded = true;
+        this.#schedule();
+      },
+      fail: (error) => {
+        const to = this.#sink;
+        this.#drop();
+        to?.fail(error);
+      },
+    });
+    this.#schedule();
+  }
+
+  detach(): void {
+    this.#sink = undefined;
+    this.#body.detach();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#hasPausedClient = true;
+    this.#body.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#schedule();
+  }
+
+  abort(): void {
+    this.#drop();
+    this.#body.abort();
+  }
+
+  #gather(chunk: Uint8Array): void {
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.length;
+    this.#schedule();
+    if (this.#waitingBytes <= maxWaitingBytes || this.#hasPausedClient) return;
+    this.#hasPausedClient = true;
+    this.#body.pause();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#work());
+  }
+
+  #work(): void {
+    this.#isScheduled = false;
+    this.#deliver();
+    const to = this.#reader();
     if (to === undefined) return;
-    if (waiting.length > 0) return schedule();
-    if (hasEnded) {
-      sink = undefined;
+    if (this.#waiting.length > 0) return this.#schedule();
+    if (this.#hasEnded) {
+      this.#sink = undefined;
       return to.end();
     }
-    if (!hasPausedClient) return;
-    hasPausedClient = false;
-    body.resume();
-  };
-  const drop = (): void => {
-    waiting = [];
-    waitingBytes = 0;
-    sink = undefined;
-  };
-  const gathering: ByteSink = {
-    write: (chunk) => {
-      waiting.push(chunk);
-      waitingBytes += chunk.length;
-      schedule();
-      if (waitingBytes <= maxWaitingBytes || hasPausedClient) return;
-      hasPausedClient = true;
-      body.pause();
-    },
-    end: () => {
-      hasEnded = true;
-      schedule();
-    },
-    fail: (error) => {
-      const to = sink;
-      drop();
-      to?.fail(error);
-    },
-  };
+    if (!this.#hasPausedClient) return;
+    this.#hasPausedClient = false;
+    this.#body.resume();
+  }
 
-  return {
-    takeWhole: (limit) => body.takeWhole(Math.min(limit, turnBytes)),
-    start: (target) => {
-      sink = target;
-      // Starting the body resumes it.
-      isPaused = false;
-      hasPausedClient = false;
-      body.start(gathering);
-      schedule();
-    },
-    detach: () => {
-      sink = undefined;
-      body.detach();
-    },
-    pause: () => {
-      isPaused = true;
-      hasPausedClient = true;
-      body.pause();
-    },
-    resume: () => {
-      isPaused = false;
-      schedule();
-    },
-    abort: () => {
-      drop();
-      body.abort();
-    },
-  };
+  /** Delivers the pieces of one turn, until the reader pauses or leaves. */
+  #deliver(): void {
+    for (let left = turnBytes; left > 0; ) {
+      const to = this.#reader();
+      const chunk = to === undefined ? undefined : this.#waiting.shift();
+      if (to === undefined || chunk === undefined) return;
+      const piece = chunk.subarray(0, left);
+      if (piece.length < chunk.length) this.#waiting.unshift(chunk.subarray(piece.length));
+      left -= piece.length;
+      this.#waitingBytes -= piece.length;
+      to.write(piece);
+    }
+  }
+
+  #reader(): ByteSink | undefined {
+    return this.#isPaused ? undefined : this.#sink;
+  }
+
+  #drop(): void {
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#sink = undefined;
+  }
 }

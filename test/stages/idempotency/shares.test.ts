@@ -2,7 +2,7 @@
 /** Kept replies of repeatable calls: what one key keeps pushes out nothing that others keep. */
 import { describe, expect, it } from 'vitest';
 import { bodyBudget, fairShares } from '../../../src/bytes/body/fair-shares.ts';
-import { maxCopiedBytes, replyCopy } from '../../../src/stages/idempotency/copy.ts';
+import { CollectedReply, maxCopiedBytes } from '../../../src/stages/idempotency/claim.ts';
 import { ampleNanos, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   completeReply,
@@ -72,7 +72,7 @@ describe('copies of replies that one key receives at the same time leave room fo
     expect(copies.taken()).toBe(0);
 
     function copyOf(keyId: string) {
-      return replyCopy(bodyBudget(copies, keyId, undefined));
+      return new CollectedReply(bodyBudget(copies, keyId, undefined));
     }
   });
 });

@@ -2,6 +2,7 @@
  * Inspects a large JSON reply while it streams: whether it is complete, the values of a few
  * members, and the number of elements in one array. Memory use does not grow with the reply.
  */
+import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBracket, quote } from '../text.ts';
 import { RangeCapture } from './range-capture.ts';
@@ -17,6 +18,7 @@ const nameLimitBytes = 1024;
  * of its elements.
  */
 export interface JsonWatchOptions {
+  /** The names of the members to capture. */
   readonly capture?: readonly string[];
   /** The longest text to capture of one member. Default: 16 KiB. */
   readonly captureLimitBytes?: number;
@@ -34,80 +36,43 @@ export interface JsonWatchReport {
    * The JSON text of complete members, by name; the last one of a name wins, as in `JSON.parse`.
    */
   readonly captured: Readonly<Record<string, string | undefined>>;
+  /** The number of complete elements in the counted array. */
   readonly elements: number;
+  /** How many of them have the string member. */
   readonly counted: number;
+  /** The number of open containers. */
   readonly depth: number;
-  /** The top level is an open array, between elements, so that one can be added. */
+  /**
+   * The top level is an open array and the position is between elements, so that one can be added.
+   */
   readonly betweenElements: boolean;
   /** A comma is required before that element. */
   readonly commaDue: boolean;
 }
 
+/** The inspection of one reply. */
 export interface JsonWatch {
   write(chunk: Uint8Array): void;
   /** The report so far. May be called at any time and repeatedly, because a reply can break off. */
   end(): JsonWatchReport;
 }
 
+/** Starts the inspection of one reply. */
 export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
-  const wanted = new Set(options.capture);
-  const captured = new Map<string, string>();
-  const text = new RangeCapture(options.captureLimitBytes ?? defaultCaptureLimitBytes);
-  const count = elementCount(options.countIn?.member);
-  const name = new RangeCapture(nameLimitBytes);
-  // The depth of the inspected members: 2 if they belong to the elements of an array.
-  let base = 1;
-  let memberName: string | undefined;
-  let counting = false;
-
-  /** Only the names of inspected members and of those of a counted element are needed. */
-  const isNamed = (depth: number) => depth === base || (counting && depth === base + 2);
-
-  const listener: JsonListener = {
-    nameBegins(at, depth) {
-      if (isNamed(depth)) name.begin(at);
-    },
-    nameEnds(chunk, end, depth) {
-      if (!isNamed(depth)) return;
-      const found = name.finishString(chunk, end);
-      if (depth === base) memberName = found;
-      else count.name(found);
-    },
-    valueBegins(first, at, depth) {
-      if (depth === 0) base = first === openBracket ? 2 : 1;
-      if (depth === base - 1) memberName = undefined;
-      if (depth === base && memberName !== undefined) {
-        captured.delete(memberName);
-        if (wanted.has(memberName)) text.begin(at);
-        counting = memberName === options.countIn?.array && first === openBracket;
-        if (memberName === options.countIn?.array) count.restart();
-      }
-      if (counting && depth === base + 1) count.elementBegins();
-      if (counting && depth === base + 2) count.valueBegins(first);
-    },
-    valueEnds(chunk, end, depth) {
-      if (counting && depth === base + 1) count.elementEnds();
-      if (depth !== base) return;
-      counting = false;
-      const whole = text.finish(chunk, end);
-      if (whole !== undefined && memberName !== undefined) captured.set(memberName, whole);
-    },
-  };
-  const tokens = jsonTokens(listener, { skipsNumbers: options.skipsNumbers === true });
-
+  const members = new WatchedMembers(options);
+  const tokens = jsonTokens(members, { skipsNumbers: options.skipsNumbers === true });
   return {
-    write(chunk) {
+    write: (chunk) => {
       const bytes = asBuffer(chunk);
       tokens.write(bytes);
-      name.endChunk(bytes);
-      text.endChunk(bytes);
+      members.endChunk(bytes);
     },
-    end() {
-      const isOpenArray = base === 2 && tokens.depth() === 1 && tokens.expected() !== 'nothing';
+    end: () => {
+      const isOpenArray =
+        members.areInElements() && tokens.depth() === 1 && tokens.expected() !== 'nothing';
       return {
         complete: tokens.isWhole(),
-        captured: Object.fromEntries(captured),
-        ...count.totals(),
+        ...members.totals(),
         depth: tokens.depth(),
         betweenElements: isOpenArray && !tokens.inToken(),
         commaDue: isOpenArray && tokens.expected() === 'comma_or_end',
@@ -116,6 +81,82 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   };
 }
 
+/** Captures the members of one reply, and counts in one of them. */
+class WatchedMembers implements JsonListener {
+  readonly #wanted: ReadonlySet<string>;
+  readonly #countIn: JsonWatchOptions['countIn'];
+  readonly #captured = new Map<string, string>();
+  readonly #text: RangeCapture;
+  readonly #count: ReturnType<typeof elementCount>;
+  readonly #name = new RangeCapture(nameLimitBytes);
+  // The depth of the inspected members: 2 if they belong to the elements of an array.
+  #base = 1;
+  #memberName: string | undefined;
+  #counting = false;
+
+  constructor({ capture, captureLimitBytes, countIn }: JsonWatchOptions) {
+    this.#wanted = new Set(capture);
+    this.#countIn = countIn;
+    this.#text = new RangeCapture(captureLimitBytes ?? defaultCaptureLimitBytes);
+    this.#count = elementCount(countIn?.member);
+  }
+
+  nameBegins(at: number, depth: number): void {
+    if (this.#isNamed(depth)) this.#name.begin(at);
+  }
+
+  nameEnds(chunk: Buffer, end: number, depth: number): void {
+    if (!this.#isNamed(depth)) return;
+    const found = this.#name.finishString(chunk, end);
+    if (depth === this.#base) this.#memberName = found;
+    else this.#count.name(found);
+  }
+
+  valueBegins(first: number, at: number, depth: number): void {
+    if (depth === 0) this.#base = first === openBracket ? 2 : 1;
+    const base = this.#base;
+    if (depth === base - 1) this.#memberName = undefined;
+    if (depth === base && this.#memberName !== undefined) {
+      this.#captured.delete(this.#memberName);
+      if (this.#wanted.has(this.#memberName)) this.#text.begin(at);
+      const isCounted = this.#memberName === this.#countIn?.array;
+      this.#counting = isCounted && first === openBracket;
+      if (isCounted) this.#count.restart();
+    }
+    if (this.#counting && depth === base + 1) this.#count.elementBegins();
+    if (this.#counting && depth === base + 2) this.#count.valueBegins(first);
+  }
+
+  valueEnds(chunk: Buffer, end: number, depth: number): void {
+    if (this.#counting && depth === this.#base + 1) this.#count.elementEnds();
+    if (depth !== this.#base) return;
+    this.#counting = false;
+    const whole = this.#text.finish(chunk, end);
+    if (whole !== undefined && this.#memberName !== undefined) {
+      this.#captured.set(this.#memberName, whole);
+    }
+  }
+
+  endChunk(bytes: Buffer): void {
+    this.#name.endChunk(bytes);
+    this.#text.endChunk(bytes);
+  }
+
+  areInElements(): boolean {
+    return this.#base === 2;
+  }
+
+  totals(): Pick<JsonWatchReport, 'captured' | 'elements' | 'counted'> {
+    return { captured: Object.fromEntries(this.#captured), ...this.#count.totals() };
+  }
+
+  /** Only the names of inspected members and of those of a counted element are needed. */
+  #isNamed(depth: number): boolean {
+    return depth === this.#base || (this.#counting && depth === this.#base + 2);
+  }
+}
+
+/** Counts the elements of one array, and those with a string member called `member`. */
 function elementCount(member: string | undefined) {
   let elements = 0;
   let counted = 0;

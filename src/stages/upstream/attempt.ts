@@ -1,0 +1,104 @@
+/**
+ * The record of an attempt on one channel, which grows from stage to stage as the call record does:
+ * the channel is chosen, then prepared for and leased, then tried.
+ */
+import type { EventListener } from '../../events.ts';
+import type { FailureReason } from '../../failure-reasons.ts';
+import type { HeaderMap } from '../../http.ts';
+import type { UpstreamClient } from '../../ports/upstream-client.ts';
+import type { ChannelHealth, ChannelLease } from '../../upstream/channel-health.ts';
+import type { BudgetedCall, RetryBudget } from '../../upstream/retry-budget.ts';
+import type { Held } from '../call-record.ts';
+import type { LoopTurn } from '../loop-turn.ts';
+import type { ChannelPlan } from '../models/model-plan.ts';
+import type { CallerParam, MadeReply, PreparedCall, WholeReply } from '../prepare/prepared-call.ts';
+import type { Translations } from '../prepare/translations.ts';
+import type { FreeDisconnects } from '../relay/free-disconnects.ts';
+import type { Credential, PerKeyFunctions } from './credential.ts';
+import type { CallFailure, ErrorRedaction } from './failure.ts';
+import type { StreamedReply } from './open-reply.ts';
+import type { LatestResponse } from './send-upstream.ts';
+
+/** The objects that all calls of a gateway share on the upstream side. */
+export interface Upstreams {
+  readonly client: UpstreamClient;
+  readonly health: ChannelHealth;
+  readonly retries: RetryBudget;
+  readonly freeDisconnects: FreeDisconnects;
+  /** The credential functions that are known to return a secret of their own for each key. */
+  readonly perKeyCredentials: PerKeyFunctions;
+  readonly endOfReplyTurn: LoopTurn;
+  readonly emit: EventListener;
+  /** Reports, once for each channel, that it answers in another format than requested. */
+  readonly reportRepair: (channelId: string) => void;
+  readonly translations: Pick<Translations, 'load' | 'loaded'>;
+}
+
+/** A channel that was chosen for a call, and the account on it. */
+export interface Chosen {
+  readonly held: Held;
+  readonly channelPlan: ChannelPlan;
+  /** What the channel's function returned; undefined for a channel with a secret. */
+  readonly credential: Credential | undefined;
+}
+
+/** The channel is in use by the attempt, for which the call was prepared. */
+export interface Leased extends Chosen {
+  readonly prepared: PreparedCall;
+  readonly lease: ChannelLease;
+  /** The time left until the first byte must arrive, in ms. */
+  readonly firstByteMs: number;
+  /** A trial after a timeout that is cut short, because another channel is left to try. */
+  readonly isTrial: boolean;
+  readonly budget: BudgetedCall;
+}
+
+/** An attempt that has started. */
+export interface Attempt {
+  readonly leased: Leased;
+  readonly latestResponse: LatestResponse;
+  /** Undefined if nobody listens to events. */
+  readonly report: AttemptReport | undefined;
+}
+
+/** How an attempt ended. */
+export interface AttemptEnd {
+  /** The HTTP status that the upstream sent; undefined if none arrived. */
+  readonly status: number | undefined;
+  /** Undefined if it gave the reply. */
+  readonly reason: FailureReason | undefined;
+  readonly mayHaveRun: boolean;
+}
+
+/** Reports the progress of an attempt. Created only while somebody listens. */
+export interface AttemptReport {
+  /** The first part of the reply with content has arrived. Only the first call has an effect. */
+  firstByte(): void;
+  /** The attempt is over, perhaps because `thrown`. Only the first call has an effect. */
+  ended(end: AttemptEnd, thrown?: unknown): void;
+  /** One of several requests failed, and is sent again. */
+  partFailed(status: number | undefined, reason: FailureReason): void;
+}
+
+/** A reply that may go to the caller. */
+export type OpenedReply = WholeReply | MadeReply | StreamedReply;
+
+/** A reply of an upstream, and what the relay needs to know about its origin. */
+export interface UpstreamReply {
+  readonly reply: OpenedReply;
+  readonly redaction: ErrorRedaction;
+  readonly callerParam?: CallerParam | undefined;
+  /** Headers with notes for the caller about a translated call. */
+  readonly notes: HeaderMap;
+  /** The channel, in use until the reply is over; undefined if no upstream was called. */
+  readonly lease: ChannelLease | undefined;
+  /** The HTTP status of the upstream; undefined if no upstream was called. */
+  readonly status: number | undefined;
+  /** Reports the end of the attempt that gave the reply; undefined if nobody listens. */
+  readonly report?: AttemptReport | undefined;
+  /** The account that served it; only set if later requests may refer to the reply. */
+  readonly account?: string;
+}
+
+/** A reply, or the reason why there is none. */
+export type UpstreamOutcome = UpstreamReply | { readonly failure: CallFailure };
