@@ -5,7 +5,7 @@ import type { Nanos } from './money.ts';
 import { keyMembers, keyRemedyOf, period, subject } from './ports/key-schema.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
 import { maxLines } from './ports/quota-input.ts';
-import { checkSetUp, exactObject, flag, nanos } from './ports/set-up.ts';
+import { checkSetUp, flag, nanos, strict } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
 /** The options of a new key; `limitNanos`, `quota` or both say what it is charged to. */
@@ -59,7 +59,7 @@ export function issueKey(options: IssueKeyOptions): IssuedKey {
   return { secret, key };
 }
 
-const optionsSchema = exactObject('must be an object', {
+const optionsSchema = strict('must be an object', {
   ...keyMembers,
   id: keyMembers.id.optional(),
   disabled: flag.optional(),

@@ -16,9 +16,9 @@ import {
   checkSetUp,
   defaultRemedy,
   each,
-  exactObject,
   methods,
   positive,
+  strict,
   type Wording,
 } from './ports/set-up.ts';
 import type { Timeouts } from './ports/timeouts.ts';
@@ -147,7 +147,7 @@ const guard: z.ZodType = z.looseObject(
   'must be an object with check()',
 );
 
-const optionsSchema = exactObject('must be an object', {
+const optionsSchema = strict('must be an object', {
   keys: methods('find'),
   sessions: sessions.optional(),
   failedKeyLimit: failedKeyLimit.optional(),

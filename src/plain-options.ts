@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { KeyRateLimits } from './ports/rates.ts';
 import { keyRatesSchema } from './ports/rates-schema.ts';
-import { exactObject, flag, oneOf, positive, text, wait } from './ports/set-up.ts';
+import { flag, oneOf, positive, strict, text, wait } from './ports/set-up.ts';
 import type { Timeouts } from './ports/timeouts.ts';
 import { anthropicKeyHeader } from './protocols/callers/anthropic.ts';
 import { bearerHeader } from './protocols/callers/bearer.ts';
@@ -24,7 +24,7 @@ const nativeKeyHeader = z
     'must not be authorization, cookie or x-api-key, which have other meanings',
   );
 
-const timeouts = exactObject('must be an object', {
+const timeouts = strict('must be an object', {
   connectMs: wait.default(5_000),
   firstByteStreamedMs: wait.default(120_000),
   firstByteMs: wait.default(300_000),

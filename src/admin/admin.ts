@@ -3,14 +3,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import {
-  aClock,
-  aFunction,
-  checkMakerOptions,
-  exactObject,
-  methods,
-  text,
-} from '../ports/set-up.ts';
+import { aClock, aFunction, checkMakerOptions, methods, strict, text } from '../ports/set-up.ts';
 import { type Audit, type AuditListener, auditTrail } from './audit.ts';
 import { type AdminCalls, adminCalls } from './calls.ts';
 import { type AdminCatalogs, adminCatalogs } from './catalogs.ts';
@@ -105,7 +98,7 @@ const replyStore = z.custom<AdminOwnedStore>(
   'must be a store',
 );
 
-const optionsSchema = exactObject('must be an object', {
+const optionsSchema = strict('must be an object', {
   gateway: methods(
     'subscribe',
     'status',

@@ -30,12 +30,12 @@ export function slowPorts(): (ports: readonly PortTimes[], nowMs: number) => rea
       before = latest ?? before;
       latest = { atMs: nowMs, ports };
     }
-    return ports.flatMap((now) => {
-      const { port, operation } = now;
-      const isSame = (one: PortTimes): boolean => one.port === port && one.operation === operation;
-      return slowness(now, before.ports.find(isSame));
-    });
+    return ports.flatMap((now) => slowness(now, earlier(before, now)));
   };
+}
+
+function earlier({ ports }: Sample, { port, operation }: PortTimes): PortTimes | undefined {
+  return ports.find((times) => times.port === port && times.operation === operation);
 }
 
 function slowness(now: PortTimes, before: PortTimes | undefined): readonly SlowPort[] {

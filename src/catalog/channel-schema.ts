@@ -9,16 +9,7 @@ import {
   dialectNames,
   reasoningEfforts,
 } from '../ports/catalog.ts';
-import {
-  exactObject,
-  flag,
-  nanos,
-  oneOf,
-  type Path,
-  positive,
-  text,
-  wait,
-} from '../ports/set-up.ts';
+import { flag, nanos, oneOf, type Path, positive, strict, text, wait } from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
 import { costSchema } from '../prices/schema.ts';
 
@@ -30,7 +21,7 @@ export const name = text('must be text of at least one character, without contro
 const ownWait = wait.exactOptional();
 
 /** Of a model or a channel, in place of the gateway's. */
-export const timeouts = exactObject('must be an object', {
+export const timeouts = strict('must be an object', {
   connectMs: ownWait,
   firstByteStreamedMs: ownWait,
   firstByteMs: ownWait,
@@ -110,7 +101,7 @@ const count = z
 
 const aboveZero = 'must be a whole number above 0';
 
-const thinkingBudget = exactObject('must be a range: { min, max }, in tokens', {
+const thinkingBudget = strict('must be a range: { min, max }, in tokens', {
   min: count,
   max: count,
   off: flag.optional(),
@@ -172,7 +163,7 @@ const flags = {
 /** Strict, so that a misspelt flag is reported. */
 const capabilitiesSchema = z.strictObject(flags, 'must be an object').optional();
 
-export const channelSchema: z.ZodType = exactObject(
+export const channelSchema: z.ZodType = strict(
   'must be a channel: an id, a dialect, a baseUrl and a credential',
   {
     id: channelId,

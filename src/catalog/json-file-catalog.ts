@@ -13,15 +13,7 @@ import { scanFile } from '../files/json-text.ts';
 import { warningListener } from '../host-warnings.ts';
 import { items, type JsonValue, member, parseJson } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import {
-  aClock,
-  aFunction,
-  checkMakerOptions,
-  exactObject,
-  flag,
-  text,
-  wait,
-} from '../ports/set-up.ts';
+import { aClock, aFunction, checkMakerOptions, flag, strict, text, wait } from '../ports/set-up.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
 import { modelsFrom } from './model-json.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
@@ -49,7 +41,7 @@ export interface JsonFileCatalog extends StaticCatalog {
   close(): void;
 }
 
-const optionsSchema = exactObject('must be an object', {
+const optionsSchema = strict('must be an object', {
   path: text('must be the path of a file'),
   credentials: aFunction.optional(),
   allowSecretsInFile: flag.optional(),

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type MediaPartTokens, type Model, protocolNames } from '../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
 import type { AllowedMembers } from '../ports/reach-members.ts';
-import { exactObject, flag, oneOf, type Path, positive } from '../ports/set-up.ts';
+import { flag, oneOf, type Path, positive, strict } from '../ports/set-up.ts';
 import { priceSchema } from '../prices/schema.ts';
 import {
   channelRemedyOf,
@@ -17,7 +17,7 @@ import {
   timeouts,
 } from './channel-schema.ts';
 
-const mediaPartTokens = exactObject(
+const mediaPartTokens = strict(
   'must be an object of tokens by kind: { image: 1500, document: 50000 }',
   {
     image: positive.optional(),
@@ -42,7 +42,7 @@ const toolPermission = z
   )
   .optional();
 
-const allow = exactObject('must be an object of request members: { file_id: true }', {
+const allow = strict('must be an object of request members: { file_id: true }', {
   fallbacks: permission,
   models: permission,
   svg: permission,
@@ -71,7 +71,7 @@ const quotedNames = protocolNames.map((one) => `'${one}'`);
 const apis = [quotedNames.slice(0, -1).join(', '), quotedNames.at(-1)];
 
 /** One model, checked without the others. Strict, so that a misspelt member is reported. */
-export const modelSchema: z.ZodType = exactObject(
+export const modelSchema: z.ZodType = strict(
   'must be a model: an id, groups, a price and channels',
   {
     id: name,

@@ -12,7 +12,7 @@ import { checkHost, hostNames } from '../admin/http/host-names.ts';
 import { closeAfterwards, sendJson } from '../admin/http/reply.ts';
 import { targetOf } from '../admin/http/target.ts';
 import type { Clock } from '../clock.ts';
-import { aFunction, checkMakerOptions, exactObject, methods } from '../ports/set-up.ts';
+import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
 import { consoleAssets, signInAssets } from './assets.ts';
 import { sessionCookie } from './cookie.ts';
 import { consoleHtml, messageHtml, signInHtml } from './html.ts';
@@ -47,7 +47,7 @@ const members = {
   authorize: aFunction.optional(),
   signIn: methods('authorize', 'exchange', 'signOut').optional(),
 } satisfies Record<keyof ConsoleHandlerOptions, z.ZodType>;
-const optionsSchema = exactObject('must be an object', members).refine(
+const optionsSchema = strict('must be an object', members).refine(
   ({ authorize, signIn }) => (authorize === undefined) !== (signIn === undefined),
   { path: ['authorize'], message: 'or signIn must be given, and not both' },
 );

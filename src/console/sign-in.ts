@@ -8,7 +8,7 @@ import type { AdminAccess } from '../admin/http/access.ts';
 import { targetOf } from '../admin/http/target.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
-import { aClock, checkMakerOptions, exactObject, text } from '../ports/set-up.ts';
+import { aClock, checkMakerOptions, strict, text } from '../ports/set-up.ts';
 import { sessionIdsIn } from './cookie.ts';
 import { sessionsOf } from './sessions.ts';
 import { tokensOf } from './tokens.ts';
@@ -47,12 +47,12 @@ export type ConsoleExchange =
   | { readonly refused: 'unknown' }
   | { readonly refused: 'too_many'; readonly retryAfterMs: number };
 
-const optionsSchema = exactObject('must be an object', {
+const optionsSchema = strict('must be an object', {
   clock: aClock.optional(),
 } satisfies Record<keyof ConsoleSignInOptions, z.ZodType>);
 
 /** Without `via`: a session is a cookie, which browsers also send for the pages of other sites. */
-const accessSchema = exactObject('must be { actor, can }', {
+const accessSchema = strict('must be { actor, can }', {
   actor: text('must be the name of who signs in'),
   can: z.enum(['read', 'manage'], "must be 'read' or 'manage'"),
 } satisfies Record<Exclude<keyof AdminAccess, 'via'>, z.ZodType>);

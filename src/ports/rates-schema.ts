@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { maxRate } from './rate-input.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
-import { anId, exactObject, flag, type Path, text } from './set-up.ts';
+import { anId, flag, type Path, strict, text } from './set-up.ts';
 
 /** The maximum number of entries in the record of one key, since each call checks all of them. */
 const maxKeyRates = 32;
@@ -14,7 +14,7 @@ const rate = z
   .positive('must be a positive integer')
   .max(maxRate, `must be at most ${maxRate}`);
 
-const amounts = exactObject('must be an object of limits by period: { perMinute: 60 }', {
+const amounts = strict('must be an object of limits by period: { perMinute: 60 }', {
   perMinute: rate.optional(),
   perHour: rate.optional(),
   perDay: rate.optional(),
@@ -32,12 +32,12 @@ const nothingStated = 'must limit calls, tokens or both';
 const shape = 'must be limits: { calls: { perMinute: 60 }, tokens: { perDay: 1000000 } }';
 
 /** The rate limits of a model. Strict, because a misspelt limit would limit nothing. */
-export const rateLimitsSchema: z.ZodType = exactObject(shape, limits).refine(
+export const rateLimitsSchema: z.ZodType = strict(shape, limits).refine(
   ({ calls, tokens }) => (calls ?? tokens) !== undefined,
   nothingStated,
 );
 
-const keyRateLimits = exactObject(shape, {
+const keyRateLimits = strict(shape, {
   ...limits,
   subject: anId.optional(),
   model: text('must be the id of a model').optional(),

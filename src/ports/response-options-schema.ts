@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { ResponseOptions } from './response-options.ts';
-import { exactObject, methods, oneOf, positive, wait } from './set-up.ts';
+import { methods, oneOf, positive, strict, wait } from './set-up.ts';
 
 /** One lookup has this many ids at most; see `ResponseIndex`. */
 const most = 1_024;
@@ -22,7 +22,7 @@ export const plainResponseOptions = {
 export const defaultResponseOptions = z.strictObject(plainResponseOptions).parse({});
 
 /** The schema of the option. */
-export const responseOptionsSchema: z.ZodType = exactObject('must be an object', {
+export const responseOptionsSchema: z.ZodType = strict('must be an object', {
   ...plainResponseOptions,
   index: methods('remember', 'find', 'forget').optional(),
   items: z

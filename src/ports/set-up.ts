@@ -262,7 +262,7 @@ export function oneOf(values: readonly string[]): string {
 }
 
 /** The schema of an object with these members and no others; `form` is said of other values. */
-export function exactObject<const Members extends z.core.$ZodLooseShape>(
+export function strict<const Members extends z.core.$ZodLooseShape>(
   form: string,
   members: Members,
 ) {

@@ -12,7 +12,7 @@ import {
   type TokenRates,
 } from '../money.ts';
 import type { ChannelCost } from '../ports/catalog.ts';
-import { exactObject, nanos, positive, text } from '../ports/set-up.ts';
+import { nanos, positive, strict, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
 
@@ -49,20 +49,20 @@ function ratesOf<Amount extends z.ZodType>(amount: Amount) {
 }
 
 function tiersOf<Rates extends z.core.$ZodLooseShape>(rates: Rates) {
-  const tier = exactObject(tierForm, { aboveInputTokens: positive, ...rates });
+  const tier = strict(tierForm, { aboveInputTokens: positive, ...rates });
   return z.array(tier, tiersForm).optional();
 }
 
 function rowsOf<Amount extends z.core.$ZodLooseShape>(amount: Amount) {
   const values = { size: nonEmptyText.optional(), quality: nonEmptyText.optional() };
-  return z.array(exactObject(rowForm, { ...values, ...amount }), rowsForm).min(1, noRows);
+  return z.array(strict(rowForm, { ...values, ...amount }), rowsForm).min(1, noRows);
 }
 
 type FeeSchema = Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>;
 
 /** The schema of a priced request member; `fee` has the name that the form uses for a fee. */
 function memberOf<Fee extends FeeSchema>(fee: Fee) {
-  return exactObject('must be an object; use {} for a member that costs nothing but its tokens', {
+  return strict('must be an object; use {} for a member that costs nothing but its tokens', {
     multiplier: factor.optional(),
     holdCalls: positive.optional(),
     holdInputTokens: count.optional(),
@@ -73,10 +73,7 @@ function memberOf<Fee extends FeeSchema>(fee: Fee) {
 function membersOf<Fee extends FeeSchema>(fee: Fee) {
   const member = memberOf(fee);
   const members = Object.fromEntries(costMembers.map((name) => [name, member]));
-  return exactObject(
-    'must be an object of request members: { web_search: {} }',
-    members,
-  ).optional();
+  return strict('must be an object of request members: { web_search: {} }', members).optional();
 }
 
 function formError({ input }: { readonly input?: unknown }): string {

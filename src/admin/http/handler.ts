@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { aFunction, checkMakerOptions, exactObject } from '../../ports/set-up.ts';
+import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf } from '../admin-error.ts';
 import { type AdminAccess, type Authorize, accessOf, checkChange } from './access.ts';
@@ -46,7 +46,7 @@ export type AdminHandler<R extends IncomingMessage = IncomingMessage> = (
   next?: (error?: unknown) => void,
 ) => Promise<void>;
 
-const optionsSchema = exactObject('must be an object', {
+const optionsSchema = strict('must be an object', {
   path: z.string('must be a path: /admin').regex(/^\/[^?#]*[^/?#]$/, 'must be a path: /admin'),
   authorize: aFunction,
   hosts: hostNames,

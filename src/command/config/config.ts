@@ -8,7 +8,7 @@ import { chargePolicy } from '../../charge-policy.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
-import { each, exactObject, flag, matching, oneOf, positive, text } from '../../ports/set-up.ts';
+import { each, flag, matching, oneOf, positive, strict, text } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import { logLevels } from '../log.ts';
 import { referenceTo } from './environment.ts';
@@ -43,7 +43,7 @@ function url(form: string, schemes: RegExp) {
   return z.string(form).refine((value) => schemes.test(value) && URL.canParse(value), form);
 }
 
-const listen = exactObject('must be an object: { port: 8787 }', {
+const listen = strict('must be an object: { port: 8787 }', {
   port: port
     .default(defaultPorts.listen)
     .describe('The port; 0 for one that the operating system chooses.'),
@@ -58,7 +58,7 @@ const listen = exactObject('must be an object: { port: 8787 }', {
   .prefault({})
   .describe('Where the gateway listens.');
 
-const catalog = exactObject('must be an object with models, file or store', {
+const catalog = strict('must be an object with models, file or store', {
   models: z
     .array(z.unknown(), 'must be a list of models')
     .optional()
@@ -76,7 +76,7 @@ const catalog = exactObject('must be an object with models, file or store', {
   )
   .describe('The models: exactly one of `models`, `file` and `store`.');
 
-const sqlite = exactObject('must be an object: { path: "./tollgate.db" }', {
+const sqlite = strict('must be an object: { path: "./tollgate.db" }', {
   path: path.describe('The file of the database, on a local disk.'),
   driver: oneOfThese(['libsql', 'better-sqlite3', 'node:sqlite'])
     .optional()
@@ -86,7 +86,7 @@ const sqlite = exactObject('must be an object: { path: "./tollgate.db" }', {
   .optional()
   .describe('A SQLite file.');
 
-const postgres = exactObject(`must be an object: { url: "${referenceTo('DATABASE_URL')}" }`, {
+const postgres = strict(`must be an object: { url: "${referenceTo('DATABASE_URL')}" }`, {
   url: url(
     'must be a URL: postgres://user:password@host/database',
     /^postgres(?:ql)?:\/\//,
@@ -100,7 +100,7 @@ const postgres = exactObject(`must be an object: { url: "${referenceTo('DATABASE
   .optional()
   .describe('A PostgreSQL server.');
 
-const redis = exactObject(`must be an object: { url: "${referenceTo('REDIS_URL')}" }`, {
+const redis = strict(`must be an object: { url: "${referenceTo('REDIS_URL')}" }`, {
   url: url(
     'must be a URL: redis://host, rediss://host or unix:///path',
     /^(?:rediss?|unix):/,
@@ -121,7 +121,7 @@ const redis = exactObject(`must be an object: { url: "${referenceTo('REDIS_URL')
 const keyStores = ['memory', 'sqlite', 'postgres'] as const;
 const allStores = ['memory', 'sqlite', 'postgres', 'redis'] as const;
 
-const stores = exactObject('must be an object: { sqlite: { path: "./tollgate.db" } }', {
+const stores = strict('must be an object: { sqlite: { path: "./tollgate.db" } }', {
   sqlite,
   postgres,
   redis,
@@ -139,7 +139,7 @@ const stores = exactObject('must be an object: { sqlite: { path: "./tollgate.db"
 
 const amountForm = 'must be an amount as text, such as "5" or "0.50"';
 
-const fixedKey = exactObject('must be a key: an id, a secret, a group and a limit', {
+const fixedKey = strict('must be a key: an id, a secret, a group and a limit', {
   id: matching(/^[!-~]{1,128}$/, idForm),
   secret: text(`must be a secret, written as ${referenceTo('NAME')}`),
   group: text('must be the name of a group'),
@@ -149,7 +149,7 @@ const fixedKey = exactObject('must be a key: an id, a secret, a group and a limi
   metadata: z.record(z.string(), z.string('must be text'), 'must be an object of texts').optional(),
 });
 
-const keys = exactObject('must be an object', {
+const keys = strict('must be an object', {
   pepper: text('must be text')
     .optional()
     .describe(
@@ -188,7 +188,7 @@ const policy = each(
   );
 
 const proxyForm = 'must be a number of proxies, from 0 to 16';
-const failedKeys = exactObject('must be an object: { perMinute: 30 }', {
+const failedKeys = strict('must be an object: { perMinute: 30 }', {
   perMinute: positive.default(30).describe('How many an address may send.'),
   proxies: z
     .int(proxyForm)
@@ -203,9 +203,9 @@ const failedKeys = exactObject('must be an object: { perMinute: 30 }', {
       'Without it: no limit.',
   );
 
-const gateway = exactObject('must be an object of options of createGateway', {
+const gateway = strict('must be an object of options of createGateway', {
   ...plainOptions,
-  responses: exactObject('must be an object', plainResponseOptions)
+  responses: strict('must be an object', plainResponseOptions)
     .prefault({})
     .describe('The option `responses` of `createGateway` without its stores: docs/options.md.'),
   chargePolicy: policy,
@@ -222,7 +222,7 @@ const gateway = exactObject('must be an object of options of createGateway', {
     'The options of `createGateway` that are plain data, `timeouts` among them: docs/options.md.',
   );
 
-const log = exactObject('must be an object: { level: "info" }', {
+const log = strict('must be an object: { level: "info" }', {
   level: oneOfThese(logLevels)
     .default('info')
     .describe('The least important lines that are written.'),
@@ -231,7 +231,7 @@ const log = exactObject('must be an object: { level: "info" }', {
   .describe('The log on standard output.');
 
 const tokenForm = `must be a secret of at least 32 characters, written as ${referenceTo('NAME')}`;
-const admin = exactObject('must be an object: { port: 8788 }', {
+const admin = strict('must be an object: { port: 8788 }', {
   port: port.default(defaultPorts.admin).describe('The port of the console.'),
   host: host.default('127.0.0.1').describe('The address to bind.'),
   hosts: z
@@ -247,7 +247,7 @@ const admin = exactObject('must be an object: { port: 8788 }', {
   .optional()
   .describe('The console for operators, on a port of its own: docs/command.md#the-console.');
 
-const audit = exactObject('must be an object: { file: "./audit.jsonl" }', {
+const audit = strict('must be an object: { file: "./audit.jsonl" }', {
   file: path
     .optional()
     .describe('A file, readable only by its owner. Without it the lines go to the log.'),
@@ -255,7 +255,7 @@ const audit = exactObject('must be an object: { file: "./audit.jsonl" }', {
   .optional()
   .describe('Where the audit trail of changes by operators goes.');
 
-const metrics = exactObject('must be an object: { port: 9464 }', {
+const metrics = strict('must be an object: { port: 9464 }', {
   port: port.default(defaultPorts.metrics).describe('The port of the metrics.'),
   host: host.default('127.0.0.1').describe('The address to bind.'),
   path: matching(/^\/[^?#\s]*$/, "must be a path such as '/metrics'")
@@ -265,7 +265,7 @@ const metrics = exactObject('must be an object: { port: 9464 }', {
   .optional()
   .describe('Metrics for Prometheus on a port of their own: docs/metrics.md. Needs `prom-client`.');
 
-const readiness = exactObject('must be an object: { stores: true }', {
+const readiness = strict('must be an object: { stores: true }', {
   stores: flag
     .default(false)
     .describe('Whether `/readyz` also asks the quota store, which all processes share.'),
@@ -273,7 +273,7 @@ const readiness = exactObject('must be an object: { stores: true }', {
   .prefault({})
   .describe('When `/readyz` answers 200: while the process listens and is not ending.');
 
-const shutdown = exactObject('must be an object: { drainMs: 10000 }', {
+const shutdown = strict('must be an object: { drainMs: 10000 }', {
   waitMs: milliseconds
     .default(0)
     .describe('How long to keep serving while `/readyz` answers 503, in ms.'),
@@ -283,7 +283,7 @@ const shutdown = exactObject('must be an object: { drainMs: 10000 }', {
   .describe('How the process ends after SIGTERM.');
 
 /** The form of the file after `${NAME}` has been replaced. The catalog checks the models. */
-export const configForm = exactObject('must be an object: { catalog: … }', {
+export const configForm = strict('must be an object: { catalog: … }', {
   $schema: z.string('must be text').optional().describe('The JSON Schema, for editors.'),
   listen,
   catalog,
