@@ -1,10 +1,10 @@
 /** The client codec for Anthropic, and short forms for its tests: parts and assembled replies. */
 import type { ContentEvent, ReplyUsage } from '../../../src/canonical/reply.ts';
-import type { FunctionTool, Part, TextPart, Turn } from '../../../src/canonical/request.ts';
+import type { Part, TextPart, Turn } from '../../../src/canonical/request.ts';
 import { anthropicCapabilities } from '../../../src/dialects/anthropic/capabilities.ts';
 import { anthropicClient } from '../../../src/dialects/anthropic/client/codec.ts';
 import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
-import { type CodecHarness, codecHarness, functionTool, textPart } from '../../support/codec.ts';
+import { type CodecHarness, codecHarness, textPart } from '../../support/codec.ts';
 import type { Fixture } from '../../support/fixtures.ts';
 import { user } from '../../support/plain-request.ts';
 
@@ -117,10 +117,3 @@ export function changed(index: number, delta: JsonValue): JsonValue {
 export function json({ response }: Fixture): JsonValue {
   return parseJson(Buffer.from(response).toString('utf8')) ?? null;
 }
-
-/** A function with the parameter `city`. */
-export const look: FunctionTool = functionTool('look', {
-  description: 'Looks.',
-  parameters: { type: 'object', properties: { city: { type: 'string' } } },
-  at: 'tools[0]',
-});

@@ -58,20 +58,12 @@ export const writes = (members: JsonObject, to?: To, ...lost: readonly string[])
   lost,
   ...(to === undefined ? {} : { to }),
 });
-/** It is left out for these upstreams, and listed. */
-export const loses = (lost: readonly string[], to?: To): Form => writes({}, to, ...lost);
 /** It is refused for these upstreams, because it can't be left out. */
 export const refusesIt = (param: string, to?: To, code = 'not_portable'): Form => ({
   way: 'write',
   members: {},
   refused: { param, code },
   ...(to === undefined ? {} : { to }),
-});
-/** It is refused by its path. */
-export const invalid = (members: JsonObject, param: string, code = 'invalid_request'): Form => ({
-  way: 'read',
-  members,
-  refused: { param, code },
 });
 
 const formsOf = (cell: Cell | undefined): readonly Form[] =>

@@ -96,7 +96,7 @@ export const upstreams: Readonly<Record<UpstreamWire, Upstream>> = {
 };
 
 /** The plain request, with these members. */
-export function requestWith(members: Partial<ContentRequest>): ContentRequest {
+function requestWith(members: Partial<ContentRequest>): ContentRequest {
   return { ...plainRequest, turns: [user(text('Hi'))], ...members };
 }
 

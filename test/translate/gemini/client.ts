@@ -2,10 +2,8 @@
 import type {
   ContentRequest,
   FunctionTool,
-  ProviderMember,
   TextPart,
   ToolCallPart,
-  ToolResultPart,
 } from '../../../src/canonical/request.ts';
 import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
 import { geminiCapabilities } from '../../../src/dialects/gemini/capabilities.ts';
@@ -49,27 +47,7 @@ export function call(given: Partial<ToolCallPart> = {}): ToolCallPart {
   };
 }
 
-/** The result of a tool call. */
-export function result(output: string, given: Partial<ToolResultPart> = {}): ToolResultPart {
-  const content = [text(output)];
-  const callId = 'call_1';
-  return {
-    kind: 'tool_result',
-    at: 'at.result',
-    callId,
-    name: 'look',
-    content,
-    isError: false,
-    ...given,
-  };
-}
-
 /** A function that is called `look`. */
 export function look(members: Partial<FunctionTool> = {}): FunctionTool {
   return functionTool('look', { at: 'tools[0]', ...members });
-}
-
-/** A member that only one provider understands. */
-export function ownOf(provider: string, name: string, value: JsonValue): ProviderMember {
-  return { provider, name, value, at: `extra.${name}`, vital: false };
 }

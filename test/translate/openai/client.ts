@@ -1,5 +1,4 @@
 /** The client codec for OpenAI-compatible upstreams, and short forms for its tests. */
-import { expect } from 'vitest';
 import type { ContentEvent, ToolCallBegin } from '../../../src/canonical/reply.ts';
 import type { ContentRequest } from '../../../src/canonical/request.ts';
 import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
@@ -127,11 +126,6 @@ export function droppedFrom(
   model?: string,
 ): readonly string[] {
   return droppedOf(contentRequest(members), flags, model);
-}
-
-/** Matches a `not_portable` error that names the caller's member. */
-export function notPortable(param: string): unknown {
-  return expect.objectContaining({ code: 'not_portable', param });
 }
 
 /** One chunk of a stream, with one choice. */

@@ -16,11 +16,6 @@ export function conversation(...messages: readonly JsonObject[]): ContentRequest
   return read({ model: 'm', messages });
 }
 
-/** Reads a request with one message and these members. */
-export function requestWith(members: JsonObject): ContentRequest {
-  return read({ model: 'm', messages: [user], ...members });
-}
-
 /** The body of a recorded request. */
 export function bodyOf(request: Uint8Array | undefined): JsonObject {
   const body = parseJson(Buffer.from(request ?? []).toString('utf8'));

@@ -12,12 +12,6 @@ export const thought = (content: string): ContentEvent => ({
   choice: 0,
   text: content,
 });
-/** A refusal. */
-export const refusal = (content: string): ContentEvent => ({
-  type: 'refusal',
-  choice: 0,
-  text: content,
-});
 /** The finish. */
 export const finish = (reason: FinishReason, message?: string): ContentEvent => ({
   type: 'finish',
@@ -25,13 +19,6 @@ export const finish = (reason: FinishReason, message?: string): ContentEvent => 
   reason,
   native: undefined,
   message,
-});
-/** The signature of the reasoning before it. */
-export const signed = (data: string, provider = 'anthropic'): ContentEvent => ({
-  type: 'reasoning',
-  choice: 0,
-  text: '',
-  providerData: { provider, kind: 'signature', data },
 });
 /** A call in one piece, and its end. */
 export function call(
