@@ -2,7 +2,6 @@
  * Inspects a large JSON reply while it streams: whether it is complete, the values of a few
  * members, and the number of elements in one array. Memory use does not grow with the reply.
  */
-import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBracket, quote } from '../text.ts';
 import { RangeCapture } from './range-capture.ts';
