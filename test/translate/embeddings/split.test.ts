@@ -229,12 +229,30 @@ describe('250 inputs, of which a request', () => {
     expect(record.chargeNanos).toBeLessThan(record.heldNanos);
   });
 
-  it.each([1, 2])('%i is refused pay although the caller leaves then', async (at) => {
+  /** The chunks of an error; the caller leaves between them. */
+  function* leavingWithin(text: string, leave: () => void): Generator<string> {
+    yield text.slice(0, 5);
+    leave();
+    yield text.slice(5);
+  }
+
+  const leaving = [1, 2].flatMap((at) =>
+    (['before', 'while'] as const).map((when) => ({ at, when })),
+  );
+
+  it.each(leaving)('$at is refused pay, if the caller leaves $when its error arrives', async ({
+    at,
+    when,
+  }) => {
     let leave = (): void => {};
     const upstream = answering((sent, index) => {
       if (index < at) return geminiReply(sent);
+      const refusal = error(400);
+      if (when === 'while') {
+        return { ...refusal, chunks: leavingWithin([...(refusal.chunks ?? [])].join(''), leave) };
+      }
       leave();
-      return error(400);
+      return refusal;
     });
     const gateway = embedGateway({ dialect: 'gemini', upstream });
 
