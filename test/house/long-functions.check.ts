@@ -8,15 +8,15 @@ const maxLines = 60;
 /** By file and function: why it stays in one piece. */
 const reasons: Readonly<Record<string, string>> = {
   'src/bytes/body/reply.ts pushReply':
-    'One state machine between two sockets, whose events read and set the same state.',
+    'Once for each reply and for each of its turns: one state machine between two sockets.',
   'src/bytes/json/stream/tokens.ts jsonTokens':
-    'One state machine, run for every byte, whose cases read and set the same five variables.',
+    'Run for every byte, at 2 ns in numbers and 0.5 ns in strings, over the same five variables.',
   'src/stores/sqlite/quota-store.ts sqliteQuotaStore':
     'One object with a short method for each operation of the port, and nothing else.',
   'src/upstream/body/inbox.ts bodyInbox':
-    'The client fills and the reader empties the same buffer, over the same state.',
+    'Once for each call; its body is handed out by a port, so that it can be no class.',
   'src/upstream/body/opened.ts openedBody':
-    'One state machine between a client that may ignore an abort and a changing reader.',
+    'Once for each call; its sink is handed to the client of a host, so that it can be no class.',
 };
 
 /** A function with a body in braces. */

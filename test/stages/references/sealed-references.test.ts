@@ -78,6 +78,17 @@ describe('encrypted content', () => {
     expect(gateway.sent().map((body) => body.includes('gAAAA'))).toEqual([true, false]);
   });
 
+  it('that the only account can’t read is taken out for the same account', async () => {
+    const error = { code: 'invalid_encrypted_content', message: 'No.' };
+    const gateway = responsesGateway({ upstream: refusingSealed(error) });
+    gateway.replaceChannels([regional('eu')]);
+
+    const reply = await gateway.ask(sealed());
+
+    expect(reply.status).toBe(200);
+    expect(gateway.hosts()).toEqual(['eu', 'eu']);
+  });
+
   it('that can’t be left out is refused by the upstream, once', async () => {
     const gateway = responsesGateway({
       upstream: refusingSealed({ code: 'invalid_encrypted_content', message: 'No.' }),
