@@ -47,7 +47,7 @@ export const smokeScenarios = [
         baseline: 'relay',
         shape: { ...at32, durationMs: 250 },
         rounds: 6,
-        figures: [cpuOfCall({ Tollgate: { ratio: 2.2 }, 'Tollgate on Koa 3': { ratio: 2.8 } })],
+        figures: [cpuOfCall({ Tollgate: { ratio: 2.7 }, 'Tollgate on Koa 3': { ratio: 3.1 } })],
       },
     ],
   },
@@ -64,7 +64,7 @@ export const smokeScenarios = [
         moreCalls: 300,
         shape: { ...burst, durationMs: 300 },
         rounds: 6,
-        figures: [cpuOfCall({ Tollgate: { ratio: 2.8 } })],
+        figures: [cpuOfCall({ Tollgate: { ratio: 3.3 } })],
       },
       {
         label: '200 streams',
