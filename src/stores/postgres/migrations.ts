@@ -6,20 +6,20 @@ import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
-import { base } from './sql-base.ts';
-import { idempotencyTables } from './sql-idempotency.ts';
-import { keptTables } from './sql-kept.ts';
-import { keysAndModels } from './sql-keys-and-models.ts';
-import { quotaBatches } from './sql-quota-batches.ts';
-import { quotaCare } from './sql-quota-care.ts';
-import { quotaOperations } from './sql-quota-operations.ts';
-import { quotaSteps } from './sql-quota-steps.ts';
-import { quotaTables } from './sql-quota-tables.ts';
-import { rateBuckets } from './sql-rates.ts';
-import { refusalDetail, refusalTable } from './sql-refusals.ts';
-import { responseTable } from './sql-responses.ts';
-import { schemaCompatibility } from './sql-schema-compatibility.ts';
-import { usageTables } from './sql-usage.ts';
+import { base } from './sql/base.ts';
+import { idempotencyTables } from './sql/idempotency.ts';
+import { keptTables } from './sql/kept.ts';
+import { keysAndModels } from './sql/keys-and-models.ts';
+import { quotaBatches } from './sql/quota-batches.ts';
+import { quotaCare } from './sql/quota-care.ts';
+import { quotaOperations } from './sql/quota-operations.ts';
+import { quotaSteps } from './sql/quota-steps.ts';
+import { quotaTables } from './sql/quota-tables.ts';
+import { rateBuckets } from './sql/rates.ts';
+import { refusalDetail, refusalTable } from './sql/refusals.ts';
+import { responseTable } from './sql/responses.ts';
+import { schemaCompatibility } from './sql/schema-compatibility.ts';
+import { usageTables } from './sql/usage.ts';
 
 /** One migration. */
 export interface PostgresMigration {

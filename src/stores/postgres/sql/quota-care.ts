@@ -1,5 +1,5 @@
 /** Migration 5: the quota operations sweep, read and adjust. */
-import { extraTooLarge, limitStatedByRecords } from '../../ports/quota-input.ts';
+import { extraTooLarge, limitStatedByRecords } from '../../../ports/quota-input.ts';
 
 export const quotaCare: string = `
 DO $migration$ BEGIN
