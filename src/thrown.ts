@@ -99,15 +99,18 @@ function chainOf(error: unknown): readonly ThrownDetails[] {
 export function basicsOf(error: unknown): Pick<ThrownDetails, 'name' | 'code' | 'message'> {
   const code = codeIn(error);
   return {
-    name: errorName(error).slice(0, maxNameChars),
+    name: withoutPassword(errorName(error).slice(0, maxMessageChars)).slice(0, maxNameChars),
     ...(code === undefined ? {} : { code }),
     message: withoutPassword(messageOf(error).slice(0, maxMessageChars)),
   };
 }
 
-/** The URL of a database has a password, and some clients quote the URL. */
+/**
+ * The URL of a database has a password, and some clients quote the URL. A password may have a slash
+ * in it, and some servers take it as a parameter.
+ */
 function withoutPassword(text: string): string {
-  return text.replace(/:\/\/[^\s/]+@/g, '://…@');
+  return text.replace(/:\/\/\S*@/g, '://…@').replace(/(password=)[^\s&;'"]+/gi, '$1…');
 }
 
 function messageOf(error: unknown): string {
