@@ -19,17 +19,27 @@ export interface RefusalCounts {
 
 /** How many counts have a key, group and model of their own. A thousand take about 300 KB. */
 const maxDetailed = 1_000;
+/** How many models and details one key may name, so that it leaves room for the others. */
+const maxOfKey = 100;
 
 export function refusalCounts(): RefusalCounts {
   const detailed = new Map<string, Count>();
+  const ofKeys = new Map<string | undefined, number>();
   // At most one for each protocol, code and reason, of which the gateway has a fixed number.
   const others = new Map<string, Count>();
   return {
     add: (kind) => {
       const named = storable(kind);
-      const isFull = detailed.size >= maxDetailed;
-      const name = nameOf(named);
-      if (!isFull || detailed.has(name)) return increment(detailed, name, named);
+      const { keyId, group } = named;
+      const isNew = !detailed.has(nameOf(named));
+      const used = ofKeys.get(keyId) ?? 0;
+      const shown = isNew && used >= maxOfKey ? { ...withoutNames(named), keyId, group } : named;
+      const name = nameOf(shown);
+      if (detailed.has(name)) return increment(detailed, name, shown);
+      if (detailed.size < maxDetailed) {
+        ofKeys.set(keyId, used + 1);
+        return increment(detailed, name, shown);
+      }
       const other = withoutNames(named);
       increment(others, nameOf(other), other);
     },

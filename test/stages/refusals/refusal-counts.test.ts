@@ -152,3 +152,19 @@ it('members are remembered for 1,000 keys and codes; paths and limits are always
     expect(detailOf({ keyId: 'late', code, detail: 'key:x/minute' })).toBe('key:x/minute');
   }
 });
+
+it('a key with very many kinds of refusals leaves the names to the others', () => {
+  const counts = refusalCounts();
+  for (let index = 0; index < 5_000; index += 1) {
+    counts.add(some({ keyId: 'noisy', modelId: `model-${index}`, code: 'rate_limited' }));
+  }
+  counts.add(some({ keyId: 'quiet', modelId: 'model-1', code: 'rate_limited' }));
+  const rows = counts.read();
+
+  expect(rows).toContainEqual({
+    ...some({ keyId: 'quiet', modelId: 'model-1', code: 'rate_limited' }),
+    refusals: 1,
+  });
+  expect(sumOf(rows.filter(({ keyId }) => keyId === 'noisy'))).toBe(5_000);
+  expect(rows.length).toBeLessThan(110);
+});
