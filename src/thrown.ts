@@ -110,7 +110,11 @@ export function basicsOf(error: unknown): Pick<ThrownDetails, 'name' | 'code' | 
  * in it, and some servers take it as a parameter.
  */
 function withoutPassword(text: string): string {
-  return text.replace(/:\/\/\S*@/g, '://…@').replace(/(password=)[^\s&;'"]+/gi, '$1…');
+  const hidden = text.replace(/\S+/g, (word) => {
+    const [from, to] = [word.indexOf('://'), word.lastIndexOf('@')];
+    return from < 0 || to < from ? word : `${word.slice(0, from)}://…${word.slice(to)}`;
+  });
+  return hidden.replace(/(password=)[^\s&;'"]+/gi, '$1…');
 }
 
 function messageOf(error: unknown): string {
