@@ -25,22 +25,22 @@ const maxOfKey = 100;
 export function refusalCounts(): RefusalCounts {
   const detailed = new Map<string, Count>();
   const ofKeys = new Map<string | undefined, number>();
-  // At most one for each protocol, code and reason, of which the gateway has a fixed number.
+  // At most one for each protocol, code and reason, of which the gateway has a fixed number, and as
+  // many for each of the ten keys that can reach their share.
   const others = new Map<string, Count>();
   return {
     add: (kind) => {
       const named = storable(kind);
+      const name = nameOf(named);
+      if (detailed.has(name)) return increment(detailed, name, named);
       const { keyId, group } = named;
-      const isNew = !detailed.has(nameOf(named));
       const used = ofKeys.get(keyId) ?? 0;
-      const shown = isNew && used >= maxOfKey ? { ...withoutNames(named), keyId, group } : named;
-      const name = nameOf(shown);
-      if (detailed.has(name)) return increment(detailed, name, shown);
-      if (detailed.size < maxDetailed) {
+      const isAtShare = used >= maxOfKey;
+      if (!isAtShare && detailed.size < maxDetailed) {
         ofKeys.set(keyId, used + 1);
-        return increment(detailed, name, shown);
+        return increment(detailed, name, named);
       }
-      const other = withoutNames(named);
+      const other = { ...withoutNames(named), ...(isAtShare ? { keyId, group } : {}) };
       increment(others, nameOf(other), other);
     },
     read: () =>

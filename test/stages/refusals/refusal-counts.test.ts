@@ -23,15 +23,18 @@ const some = (kind: Partial<RefusalKind> = {}): RefusalKind => ({
 const sumOf = (rows: readonly { readonly refusals: number }[]): number =>
   rows.reduce((sum, { refusals }) => sum + refusals, 0);
 
-const anyKind = fc.record({
-  keyId: fc.option(fc.nat(3_000).map(String), { nil: undefined }),
-  group: fc.constantFrom('staff', 'chat', undefined),
+const anyKey = fc.option(fc.nat(3_000), { nil: undefined }).map((key) => ({
+  keyId: key === undefined ? undefined : `${key}`,
+  group: key === undefined ? undefined : ['staff', 'chat'][key % 2],
+}));
+const anyRefused = fc.record({
   protocol: fc.constantFrom('chat' as const, 'native' as const, undefined),
   modelId: fc.option(fc.string({ maxLength: 3, unit: 'binary' }), { nil: undefined }),
   code: fc.constantFrom('rate_limited' as const, 'model_not_allowed' as const),
   reason: fc.constantFrom(...failureReasons.slice(0, 3), undefined),
   detail: fc.constantFrom('messages[].content', '/v1/files', undefined),
 });
+const anyKind = fc.tuple(anyKey, anyRefused).map(([key, refused]) => ({ ...key, ...refused }));
 
 it('every refusal is counted once, by its code, reason and protocol', () => {
   fc.assert(
