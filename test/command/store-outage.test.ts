@@ -1,7 +1,8 @@
 // suite: slow host
 /**
- * A database that goes away is named by its error's code wherever the outage is told, and its
- * password nowhere. The servers speak as much of their protocol as a client needs to connect.
+ * The outage of a database is reported with the code of its error in the log, the console and the
+ * metrics, and never with its password. The servers speak as much of their protocol as a client
+ * needs to connect.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
