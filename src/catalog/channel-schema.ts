@@ -161,7 +161,7 @@ const flags = {
 } satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
 
 /** Strict, so that a misspelt flag is reported. */
-const capabilitiesSchema = z.strictObject(flags, 'must be an object').optional();
+const capabilitiesSchema = strict('must be an object', flags).optional();
 
 export const channelSchema: z.ZodType = strict(
   'must be a channel: an id, a dialect, a baseUrl and a credential',

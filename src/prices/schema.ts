@@ -83,7 +83,7 @@ function formError({ input }: { readonly input?: unknown }): string {
 }
 
 const free = z.strictObject({ per: z.literal('free') });
-const rates = z.strictObject(ratesOf(nanos), 'must be an object of rates: { input, output }');
+const rates = strict('must be an object of rates: { input, output }', ratesOf(nanos));
 const members = membersOf({ perCallNanos: nanos.optional() } satisfies Pick<
   Members<MemberPrice>,
   'perCallNanos'

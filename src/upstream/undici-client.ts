@@ -7,7 +7,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { ConfigurationError, UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
-import { checkMakerOptions, positive } from '../ports/set-up.ts';
+import { checkMakerOptions, positive, strict } from '../ports/set-up.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,
@@ -38,13 +38,10 @@ const maxJoinedBytes = 64 * 1024;
 const certificates = 'must be certificates in PEM: one text, or a list of them';
 const pem = z.string(certificates).refine(areCertificates, certificates);
 
-const optionsSchema = z.strictObject(
-  {
-    connections: positive.optional(),
-    ca: z.union([pem, z.array(pem).min(1, certificates)], certificates).optional(),
-  } satisfies Record<keyof UndiciClientOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  connections: positive.optional(),
+  ca: z.union([pem, z.array(pem).min(1, certificates)], certificates).optional(),
+} satisfies Record<keyof UndiciClientOptions, z.ZodType>);
 
 /**
  * The upstream client that `createGateway` uses by default.

@@ -2,12 +2,12 @@
 
 import { z } from 'zod';
 import { printableId } from '../../ports/quota-input.ts';
-import { matching } from '../../ports/set-up.ts';
+import { matching, strict } from '../../ports/set-up.ts';
 import { type CallOutcome, callOutcomes } from '../../ports/usage-sink.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 import { type NowRange, nowRanges } from '../now.ts';
 
-const nothing: z.ZodType<object> = z.strictObject({}, 'must be an empty object');
+const nothing: z.ZodType<object> = strict('must be an empty object', {});
 /** What routes begin with: no parameters and no body, unless they state their own. */
 export const get = { method: 'GET', query: nothing, body: nothing } as const;
 export const post = { ...get, method: 'POST' } as const;

@@ -1,12 +1,20 @@
 /** Appends usage records to a file as lines of JSON, which every log tool can read. */
 
 import { appendFile } from 'node:fs/promises';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
 import { swallowErrors } from '../../events.ts';
 import { jsonWithBigints } from '../../json.ts';
-import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
+import {
+  aClock,
+  aFunction,
+  checkMakerOptions,
+  positive,
+  strict,
+  text,
+  wait,
+} from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { priceToJson } from '../../prices/codec.ts';
 
@@ -25,16 +33,13 @@ export interface JsonlUsageSinkOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    path: text('must be the path of a file'),
-    flushMs: wait.optional(),
-    maxBufferedRecords: positive.optional(),
-    onError: aFunction.optional(),
-    clock: aClock.optional(),
-  } satisfies Record<keyof JsonlUsageSinkOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  path: text('must be the path of a file'),
+  flushMs: wait.optional(),
+  maxBufferedRecords: positive.optional(),
+  onError: aFunction.optional(),
+  clock: aClock.optional(),
+} satisfies Record<keyof JsonlUsageSinkOptions, z.ZodType>);
 
 /**
  * A usage sink that appends to a file, with one write in flight. Amounts are decimal strings.

@@ -2,7 +2,7 @@
  * A cache in front of a key store: concurrent lookups of one key are joined, found keys and misses
  * are remembered for a while, and known keys keep working while the store is down.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { isPromiseLike, type MaybePromise } from '../../ports/call-options.ts';
@@ -14,6 +14,7 @@ import {
   checkSetUp,
   methods,
   positive,
+  strict,
   wait,
 } from '../../ports/set-up.ts';
 import { within } from '../../ports/within.ts';
@@ -60,18 +61,15 @@ export interface CachedKeyStore extends KeyStore {
   clear(): void;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    ttlMs: wait.optional(),
-    negativeTtlMs: wait.optional(),
-    staleMs: wait.optional(),
-    timeoutMs: wait.optional(),
-    maxKeys: positive.optional(),
-    vary: aFunction.optional(),
-    clock: aClock.optional(),
-  } satisfies Record<keyof CachedKeyStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ttlMs: wait.optional(),
+  negativeTtlMs: wait.optional(),
+  staleMs: wait.optional(),
+  timeoutMs: wait.optional(),
+  maxKeys: positive.optional(),
+  vary: aFunction.optional(),
+  clock: aClock.optional(),
+} satisfies Record<keyof CachedKeyStoreOptions, z.ZodType>);
 
 /** While a stale key is served, the failing store is tried again only after this pause. */
 const downMs = 1_000;

@@ -2,7 +2,7 @@
  * An idempotency store in this process's memory. Each operation is one synchronous step. Claims are
  * lost when the process ends, and no other process sees them.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type FairShares, fairShares } from '../../bytes/body/fair-shares.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
@@ -14,7 +14,7 @@ import type {
   FinishResult,
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
-import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 
 interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
   readonly record: ClaimRecord;
@@ -158,13 +158,10 @@ export interface MemoryIdempotencyStoreOptions {
   readonly maxRecords?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    clock: aClock.optional(),
-    maxRecords: positive.optional(),
-  } satisfies Record<keyof MemoryIdempotencyStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  clock: aClock.optional(),
+  maxRecords: positive.optional(),
+} satisfies Record<keyof MemoryIdempotencyStoreOptions, z.ZodType>);
 
 /**
  * An idempotency store in memory; its methods return directly, never a promise.

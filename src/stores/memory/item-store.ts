@@ -3,10 +3,10 @@
  * used are forgotten first: those of an owner that exceeds its share, otherwise those of all
  * owners.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
-import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept. */
@@ -18,14 +18,11 @@ export interface MemoryItemStoreOptions {
   readonly maxItemBytes?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    clock: aClock.optional(),
-    maxBytes: positive.optional(),
-    maxItemBytes: positive.optional(),
-  } satisfies Record<keyof MemoryItemStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  clock: aClock.optional(),
+  maxBytes: positive.optional(),
+  maxItemBytes: positive.optional(),
+} satisfies Record<keyof MemoryItemStoreOptions, z.ZodType>);
 
 /** Estimated memory of an item besides its bytes. */
 const entryBytes = 512;

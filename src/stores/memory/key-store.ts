@@ -7,7 +7,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
 import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
-import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
+import { checkMakerOptions, flag, strict, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
 /** The pepper of the digests, and initial keys. */
@@ -114,14 +114,11 @@ const entrySchema = z.object(
   },
   entryForm,
 );
-const optionsSchema = z.strictObject(
-  {
-    pepper: z.string('must be text').optional(),
-    keys: z.array(entrySchema, 'must be a list of { secret, key }').optional(),
-    allowWeakKeys: flag.optional(),
-  } satisfies Record<keyof MemoryKeyStoreOptions, z.ZodType>,
-  'must be an object of options, such as { keys: [issueKey({ … })] }',
-);
+const optionsSchema = strict('must be an object of options, such as { keys: [issueKey({ … })] }', {
+  pepper: z.string('must be text').optional(),
+  keys: z.array(entrySchema, 'must be a list of { secret, key }').optional(),
+  allowWeakKeys: flag.optional(),
+} satisfies Record<keyof MemoryKeyStoreOptions, z.ZodType>);
 
 function notAnEntry(): ConfigurationError {
   return new ConfigurationError(

@@ -17,7 +17,15 @@ import {
   isPeriod,
 } from '../../ports/quota-input.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
-import { aClock, aName, anId, checkMakerOptions, nanos, positive } from '../../ports/set-up.ts';
+import {
+  aClock,
+  aName,
+  anId,
+  checkMakerOptions,
+  nanos,
+  positive,
+  strict,
+} from '../../ports/set-up.ts';
 import type { Ledger } from './quota-ledger.ts';
 import { expireDueOf, findRow, openLedger, partitionOf, rowOf } from './quota-ledger.ts';
 import {
@@ -54,28 +62,22 @@ export interface QuotaLimit {
   readonly partition?: string;
 }
 
-const limitSchema = z.strictObject(
-  {
-    subject: anId,
-    period: z
-      .string("must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
-      .refine(isPeriod, "must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
-      .optional(),
-    limitNanos: nanos,
-    partition: aName.optional(),
-  } satisfies Record<keyof QuotaLimit, z.ZodType>,
-  'must be a limit: a subject and limitNanos',
-);
+const limitSchema = strict('must be a limit: a subject and limitNanos', {
+  subject: anId,
+  period: z
+    .string("must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
+    .refine(isPeriod, "must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
+    .optional(),
+  limitNanos: nanos,
+  partition: aName.optional(),
+} satisfies Record<keyof QuotaLimit, z.ZodType>);
 
-const optionsSchema = z.strictObject(
-  {
-    clock: aClock.optional(),
-    maxEnded: positive.optional(),
-    endedTtlMs: positive.optional(),
-    limits: z.array(limitSchema, 'must be a list of limits').optional(),
-  } satisfies Record<keyof MemoryQuotaStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  clock: aClock.optional(),
+  maxEnded: positive.optional(),
+  endedTtlMs: positive.optional(),
+  limits: z.array(limitSchema, 'must be a list of limits').optional(),
+} satisfies Record<keyof MemoryQuotaStoreOptions, z.ZodType>);
 
 /** A payment may be reported again after days, so adjustments are bounded by number, not age. */
 const maxAdjustments = 100_000;

@@ -1,5 +1,5 @@
 /** A rate limiter in this process's memory: token buckets that are forgotten once they are full. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { checkAdjustments, checkTakes } from '../../ports/rate-input.ts';
 import type {
@@ -8,7 +8,7 @@ import type {
   RatePeriodMs,
   RateTake,
 } from '../../ports/rate-limiter.ts';
-import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { adjustAll, type Buckets, bucketAt, type TokenBucket, takeAll } from './token-bucket.ts';
 
 /** Buckets by name. One that is not known is full. */
@@ -67,13 +67,10 @@ export interface MemoryRateLimiterOptions {
   readonly maxBuckets?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    clock: aClock.optional(),
-    maxBuckets: positive.optional(),
-  } satisfies Record<keyof MemoryRateLimiterOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  clock: aClock.optional(),
+  maxBuckets: positive.optional(),
+} satisfies Record<keyof MemoryRateLimiterOptions, z.ZodType>);
 
 /** A {@link RateLimiter} whose methods return directly, never a promise. */
 export interface MemoryRateLimiter extends RateLimiter {

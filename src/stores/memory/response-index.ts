@@ -1,8 +1,8 @@
 /** Keeps the index of responses and items in this process's memory, bounded in number. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
-import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from './owned-entries.ts';
 
 /** How many entries are kept. */
@@ -19,13 +19,10 @@ export interface MemoryResponseIndexOptions {
 /** How many entries of an owner are forgotten at once. */
 const maxForgotten = 1_000;
 
-const optionsSchema = z.strictObject(
-  {
-    clock: aClock.optional(),
-    maxEntries: positive.optional(),
-  } satisfies Record<keyof MemoryResponseIndexOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  clock: aClock.optional(),
+  maxEntries: positive.optional(),
+} satisfies Record<keyof MemoryResponseIndexOptions, z.ZodType>);
 
 /**
  * An index in memory; its methods return directly, never a promise.

@@ -2,10 +2,10 @@
  * Keeps replies in this process's memory, bounded by bytes and age. The oldest are forgotten first:
  * those of an owner that exceeds its share, otherwise those of all owners.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
-import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept, and for how long. */
@@ -20,14 +20,11 @@ export interface MemoryResultStoreOptions {
   readonly maxAgeMs?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    clock: aClock.optional(),
-    maxBytes: positive.optional(),
-    maxAgeMs: positive.optional(),
-  } satisfies Record<keyof MemoryResultStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  clock: aClock.optional(),
+  maxBytes: positive.optional(),
+  maxAgeMs: positive.optional(),
+} satisfies Record<keyof MemoryResultStoreOptions, z.ZodType>);
 
 /** Estimated memory of a reply besides its body: headers, names, and the entry itself. */
 const entryBytes = 1024;

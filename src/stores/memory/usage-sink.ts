@@ -1,9 +1,9 @@
 /**
  * Keeps the latest usage records in this process's memory, for tests and for inspection.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { RecordedRefusals } from '../../ports/refusal-log.ts';
-import { checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import { type MemoryRefusalLog, memoryRefusalLog } from './refusal-log.ts';
 import { type MemoryUsageQueries, memoryUsageQueries } from './usage-queries.ts';
@@ -18,10 +18,10 @@ export interface MemoryUsageSinkOptions {
   readonly limit?: number;
 }
 
-const optionsSchema = z.strictObject(
-  { limit: positive.optional() } satisfies Record<keyof MemoryUsageSinkOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', { limit: positive.optional() } satisfies Record<
+  keyof MemoryUsageSinkOptions,
+  z.ZodType
+>);
 
 /** A sink whose records can be read back, and whose log can be queried like those in a database. */
 export interface MemoryUsageSink extends UsageSink, MemoryUsageQueries, MemoryRefusalLog {

@@ -1,5 +1,5 @@
 /** A catalog in a PostgreSQL table of versions of the list of models; serves the newest one. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   type CatalogTable,
   type PublishedCatalog,
@@ -7,7 +7,7 @@ import {
   publishedCatalog,
 } from '../../catalog/published-catalog.ts';
 import { publishedCatalogShape } from '../../catalog/published-catalog-options.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlCatalogTable } from '../sql/catalog-table.ts';
 import type { PostgresLocation } from './client.ts';
 import { postgresEngine } from './engine.ts';
@@ -16,13 +16,10 @@ import { locationMembers, locationRemedies } from './location.ts';
 /** Where the table is, and how the secrets that its models refer to are resolved. */
 export interface PostgresCatalogOptions extends PublishedCatalogOptions, PostgresLocation {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers, ...publishedCatalogShape } satisfies Record<
-    keyof PostgresCatalogOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...locationMembers,
+  ...publishedCatalogShape,
+} satisfies Record<keyof PostgresCatalogOptions, z.ZodType>);
 
 // The primary key lets only one process add the version after the one that it has read. The
 // sequence must not give out a version that was added by its number.

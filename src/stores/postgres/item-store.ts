@@ -1,6 +1,6 @@
 /** An item store in PostgreSQL, for any number of processes, by the server's clock. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
 import { itemStoreMembers } from '../sql/option-members.ts';
 import type { PostgresLocation } from './client.ts';
@@ -13,13 +13,10 @@ export interface PostgresItemStoreOptions extends PostgresLocation, SqlItemStore
 /** An item store whose methods always return promises. */
 export interface PostgresItemStore extends SqlItemStore {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers, ...itemStoreMembers } satisfies Record<
-    keyof PostgresItemStoreOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...locationMembers,
+  ...itemStoreMembers,
+} satisfies Record<keyof PostgresItemStoreOptions, z.ZodType>);
 
 /**
  * An item store over a migrated database. The least recently used items are forgotten first: those

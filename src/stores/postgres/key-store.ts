@@ -1,6 +1,6 @@
 /** A key store in PostgreSQL, by the digest of the secret. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlKeyStore, type SqlKeyStoreOptions, sqlKeyStore } from '../sql/key-store.ts';
 import { keyStoreMembers } from '../sql/option-members.ts';
 import type { PostgresLocation } from './client.ts';
@@ -13,13 +13,10 @@ export interface PostgresKeyStoreOptions extends PostgresLocation, SqlKeyStoreOp
 /** A key table whose methods always return promises. */
 export interface PostgresKeyStore extends SqlKeyStore {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers, ...keyStoreMembers } satisfies Record<
-    keyof PostgresKeyStoreOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...locationMembers,
+  ...keyStoreMembers,
+} satisfies Record<keyof PostgresKeyStoreOptions, z.ZodType>);
 
 /**
  * A key store over a migrated database. It keeps digests, never secrets.

@@ -1,8 +1,8 @@
 /** The schema as numbered migrations, run by {@link migratePostgres} or by a host's own tool. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
@@ -51,18 +51,13 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   responseTable,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
-const locationSchema = z.strictObject(
-  { schema: locationMembers.schema } satisfies Record<
-    keyof Omit<PostgresLocation, 'client'>,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const locationSchema = strict('must be an object', {
+  schema: locationMembers.schema,
+} satisfies Record<keyof Omit<PostgresLocation, 'client'>, z.ZodType>);
 
-const clientSchema = z.strictObject(
-  { client: locationMembers.client } satisfies Record<'client', z.ZodType>,
-  'must be an object',
-);
+const clientSchema = strict('must be an object', {
+  client: locationMembers.client,
+} satisfies Record<'client', z.ZodType>);
 
 /**
  * Brings the schema up to date. Safe to repeat, safe from several processes at once, and safe while

@@ -24,7 +24,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../ports/quota-store.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import { type BatchedOperation, QuotaBatches, withOutcome } from './quota-batches.ts';
@@ -69,13 +69,10 @@ export interface PostgresQuotaStore extends QuotaStore {
 const minEndedTtlMs = 900_000;
 const minEndedTtl = 'must be an integer of at least 900000 ms';
 
-const optionsSchema = z.strictObject(
-  {
-    ...locationMembers,
-    endedTtlMs: z.int(minEndedTtl).min(minEndedTtlMs, minEndedTtl).optional(),
-  } satisfies Record<keyof PostgresQuotaStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...locationMembers,
+  endedTtlMs: z.int(minEndedTtl).min(minEndedTtlMs, minEndedTtl).optional(),
+} satisfies Record<keyof PostgresQuotaStoreOptions, z.ZodType>);
 
 /** Of one operation: a second commit costs more than it gains where nobody else waits. */
 const singleSql = 'SELECT "tollgate".quota_batch($1::text::jsonb)::text AS result';

@@ -1,6 +1,6 @@
 /** A rate limiter in PostgreSQL, for any number of processes, by the server's clock. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlRateLimiter, sqlRateLimiter } from '../sql/rate-limiter.ts';
 import type { PostgresLocation } from './client.ts';
 import { postgresEngine } from './engine.ts';
@@ -9,10 +9,10 @@ import { locationMembers, locationRemedies } from './location.ts';
 /** A rate limiter whose methods always return promises. */
 export interface PostgresRateLimiter extends SqlRateLimiter {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers } satisfies Record<keyof PostgresLocation, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', { ...locationMembers } satisfies Record<
+  keyof PostgresLocation,
+  z.ZodType
+>);
 
 /**
  * A rate limiter over a migrated database that decides like `memoryRateLimiter`. All the takes of a

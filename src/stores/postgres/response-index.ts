@@ -1,6 +1,6 @@
 /** An index of responses in PostgreSQL, for any number of processes, by the server's clock. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlResponseIndex, sqlResponseIndex } from '../sql/response-index.ts';
 import type { PostgresLocation } from './client.ts';
 import { postgresEngine } from './engine.ts';
@@ -9,10 +9,10 @@ import { locationMembers, locationRemedies } from './location.ts';
 /** An index whose methods always return promises. */
 export interface PostgresResponseIndex extends SqlResponseIndex {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers } satisfies Record<keyof PostgresLocation, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', { ...locationMembers } satisfies Record<
+  keyof PostgresLocation,
+  z.ZodType
+>);
 
 /**
  * An index over a migrated database. Expired entries are deleted once a minute. A crash of the

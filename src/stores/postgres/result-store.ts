@@ -1,6 +1,6 @@
 /** A result store in PostgreSQL, for any number of processes, by the server's clock. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { resultStoreMembers } from '../sql/option-members.ts';
 import {
   type SqlResultStore,
@@ -17,13 +17,10 @@ export interface PostgresResultStoreOptions extends PostgresLocation, SqlResultS
 /** A result store whose methods always return promises. */
 export interface PostgresResultStore extends SqlResultStore {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers, ...resultStoreMembers } satisfies Record<
-    keyof PostgresResultStoreOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...locationMembers,
+  ...resultStoreMembers,
+} satisfies Record<keyof PostgresResultStoreOptions, z.ZodType>);
 
 /**
  * A result store over a migrated database. The oldest replies are forgotten first: those of an

@@ -1,6 +1,6 @@
 /** The usage log in a PostgreSQL table: written in batches, and queried for bills. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { usageSinkMembers } from '../sql/option-members.ts';
 import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage-sink.ts';
 import type { PostgresLocation } from './client.ts';
@@ -13,13 +13,10 @@ export interface PostgresUsageSinkOptions extends PostgresLocation, SqlUsageSink
 /** A sink whose log can be queried. */
 export interface PostgresUsageSink extends SqlUsageSink {}
 
-const optionsSchema = z.strictObject(
-  { ...locationMembers, ...usageSinkMembers } satisfies Record<
-    keyof PostgresUsageSinkOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...locationMembers,
+  ...usageSinkMembers,
+} satisfies Record<keyof PostgresUsageSinkOptions, z.ZodType>);
 
 /**
  * A usage sink over a migrated database, with one write in flight. Each call is one row: a batch

@@ -1,12 +1,12 @@
 /** An idempotency store in Redis, shared by any number of processes. It holds no bodies. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type {
   AbandonResult,
   ClaimResult,
   FinishResult,
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { corrupt, countOf, literalOf, textsOf } from './reply.ts';
@@ -89,13 +89,10 @@ export interface RedisIdempotencyStoreOptions {
   readonly prefix?: string;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    client: aRedisClient,
-    prefix: aPrefix.optional(),
-  } satisfies Record<keyof RedisIdempotencyStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  client: aRedisClient,
+  prefix: aPrefix.optional(),
+} satisfies Record<keyof RedisIdempotencyStoreOptions, z.ZodType>);
 
 /**
  * An idempotency store in Redis 6.2 or newer; one script for each operation. Each record is kept

@@ -4,10 +4,10 @@
  *
  * Items are user data, so this store is used only if a host sets it up.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
-import { checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { bytesScriptRunner, type RedisBytesClient, type RunBytesScript } from './binary-client.ts';
 import { withDeadline } from './deadline.ts';
@@ -37,13 +37,10 @@ export interface RedisItemStoreOptions {
   readonly maxItemBytes?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    ...bytesStoreOptions,
-    maxItemBytes: positive.optional(),
-  } satisfies Record<keyof RedisItemStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...bytesStoreOptions,
+  maxItemBytes: positive.optional(),
+} satisfies Record<keyof RedisItemStoreOptions, z.ZodType>);
 
 /** Estimated memory of an item besides its bytes: names, and an entry in five keys. */
 const entryBytes = 1024;

@@ -1,7 +1,7 @@
 /** The maker of the quota store in Redis, which any number of processes share. */
 import { z } from 'zod';
 import type { QuotaStore } from '../../ports/quota-store.ts';
-import { checkMakerOptions, oneOf, positive } from '../../ports/set-up.ts';
+import { checkMakerOptions, oneOf, positive, strict } from '../../ports/set-up.ts';
 import { type RedisClient, scriptLoader, scriptRunner } from './client.ts';
 import { quotaStoreOver } from './quota-operations.ts';
 import {
@@ -39,15 +39,12 @@ const quotaScripts = [
 
 const durabilities = ['replica-async', 'durable'] as const;
 
-const optionsSchema = z.strictObject(
-  {
-    client: aQuotaClient,
-    prefix: aPrefix.optional(),
-    endedTtlMs: positive.optional(),
-    durability: z.enum(durabilities, oneOf(durabilities)).optional(),
-  } satisfies Record<keyof RedisQuotaStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  client: aQuotaClient,
+  prefix: aPrefix.optional(),
+  endedTtlMs: positive.optional(),
+  durability: z.enum(durabilities, oneOf(durabilities)).optional(),
+} satisfies Record<keyof RedisQuotaStoreOptions, z.ZodType>);
 
 /**
  * A quota store in Redis 6.2 or newer. Each operation is one script on the server, so operations

@@ -1,8 +1,8 @@
 /** A rate limiter in Redis: token buckets that any number of processes share. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { checkAdjustments, checkTakes } from '../../ports/rate-input.ts';
 import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { countOf, literalOf, textsOf } from './reply.ts';
@@ -102,13 +102,10 @@ export interface RedisRateLimiterOptions {
   readonly prefix?: string;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    client: aRedisClient,
-    prefix: aPrefix.optional(),
-  } satisfies Record<keyof RedisRateLimiterOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  client: aRedisClient,
+  prefix: aPrefix.optional(),
+} satisfies Record<keyof RedisRateLimiterOptions, z.ZodType>);
 
 /**
  * A rate limiter in Redis that decides like `memoryRateLimiter`, by the server's clock. The buckets

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { parseJson } from '../../json.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { ownerName } from './owner-name.ts';
@@ -21,13 +21,10 @@ export interface RedisResponseIndexOptions {
   readonly prefix?: string;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    client: aRedisClient,
-    prefix: aPrefix.optional(),
-  } satisfies Record<keyof RedisResponseIndexOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  client: aRedisClient,
+  prefix: aPrefix.optional(),
+} satisfies Record<keyof RedisResponseIndexOptions, z.ZodType>);
 
 /**
  * An index in Redis 6.2 or newer; one script for each operation. An entry takes about 400 bytes

@@ -4,10 +4,10 @@
  *
  * Replies are user data, including images, so this store is used only if a host sets it up.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { CallOptions } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
-import { checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { resultBytes, resultFromBytes } from '../sql/result-bytes.ts';
 import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
@@ -36,13 +36,10 @@ export interface RedisResultStoreOptions {
   readonly maxAgeMs?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    ...bytesStoreOptions,
-    maxAgeMs: positive.optional(),
-  } satisfies Record<keyof RedisResultStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...bytesStoreOptions,
+  maxAgeMs: positive.optional(),
+} satisfies Record<keyof RedisResultStoreOptions, z.ZodType>);
 
 /** Estimated memory of a reply besides its body: names, headers, and an entry in five keys. */
 const entryBytes = 1024;

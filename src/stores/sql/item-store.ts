@@ -8,7 +8,7 @@ import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { textAt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';
-import { contentOf, defaultKeptBytes, forgetSomeOf, idList, keep, keptStatements } from './kept.ts';
+import { contentOf, defaultKeptBytes, idList, keep, keptStatements } from './kept.ts';
 
 /** How many bytes are kept. */
 export interface SqlItemStoreOptions {
@@ -62,6 +62,6 @@ export function sqlItemStore(
     forget: async (owner, ids, options) => {
       await engine.change(sql.forgetItems, [owner, idList(ids)], options);
     },
-    forgetOwner: (owner, options) => forgetSomeOf(engine, 'item', owner, options),
+    forgetOwner: (owner, options) => engine.change(sql.forgetOwner, ['item', owner], options),
   };
 }

@@ -1,7 +1,7 @@
 /** What is kept for some time within a number of bytes: the statements for its table. */
 import type { CallOptions } from '../../ports/call-options.ts';
 import { corrupt, valueAt } from './columns.ts';
-import type { KeepInput, KeptKind, SqlDialect, SqlEngine } from './engine.ts';
+import type { KeepInput, SqlDialect, SqlEngine } from './engine.ts';
 
 /** How many bytes the stores keep by default. */
 export const defaultKeptBytes: number = 64 * 1024 * 1024;
@@ -54,16 +54,6 @@ export async function keep(
   const entries = kept.map(({ id, size, content }) => ({ id, size, length: content.byteLength }));
   const bytes = Buffer.concat(kept.map(({ content }) => content));
   await engine.call('keep', { ...input, ttlMs: Math.ceil(ttlMs), entries }, options, bytes);
-}
-
-/** Forgets some entries of an owner; returns how many. */
-export function forgetSomeOf(
-  engine: SqlEngine,
-  kind: KeptKind,
-  owner: string,
-  options?: CallOptions,
-): Promise<number> {
-  return engine.change(keptStatements(engine.dialect).forgetOwner, [kind, owner], options);
 }
 
 /**

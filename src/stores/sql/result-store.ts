@@ -7,7 +7,7 @@ import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { corrupt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';
-import { contentOf, defaultKeptBytes, forgetSomeOf, keep, keptStatements } from './kept.ts';
+import { contentOf, defaultKeptBytes, keep, keptStatements } from './kept.ts';
 import { resultBytes, resultFromBytes } from './result-bytes.ts';
 
 /** How many bytes are kept, and for how long. */
@@ -50,6 +50,6 @@ export function sqlResultStore(
       if (row === undefined) return undefined;
       return resultFromBytes(contentOf(row)) ?? corrupt('content');
     },
-    forgetOwner: (owner, options) => forgetSomeOf(engine, 'result', owner, options),
+    forgetOwner: (owner, options) => engine.change(sql.forgetOwner, ['result', owner], options),
   };
 }

@@ -1,5 +1,4 @@
 /** A catalog in a SQLite table of versions of the list of models; serves the newest one. */
-import { z } from 'zod';
 import {
   type CatalogTable,
   type PublishedCatalog,
@@ -8,7 +7,7 @@ import {
 } from '../../catalog/published-catalog.ts';
 import { publishedCatalogShape } from '../../catalog/published-catalog-options.ts';
 import { type Clock, systemClock } from '../../clock.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlCatalogTable } from '../sql/catalog-table.ts';
 import { sqliteEngine } from './engine.ts';
 import type { SqliteHandle } from './handle.ts';
@@ -20,10 +19,7 @@ export interface SqliteCatalogOptions extends PublishedCatalogOptions {
   readonly client: SqliteHandle;
 }
 
-const optionsSchema = z.strictObject(
-  { client: aHandle, ...publishedCatalogShape },
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', { client: aHandle, ...publishedCatalogShape });
 
 const insertVersion = `
 INSERT INTO tollgate_catalog (version, models, published_at_ms)

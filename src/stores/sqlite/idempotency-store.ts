@@ -1,12 +1,12 @@
 /** An idempotency store in SQLite, exact over any number of processes on one machine. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
-import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlIdempotencyStore } from '../sql/idempotency-store.ts';
 import { sqliteEngine } from './engine.ts';
 import type { SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock of the leases. */
 export interface SqliteIdempotencyStoreOptions {
@@ -16,13 +16,9 @@ export interface SqliteIdempotencyStoreOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    client: aHandle,
-    clock: aClock.optional(),
-  } satisfies Record<keyof SqliteIdempotencyStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...handleAndClock,
+} satisfies Record<keyof SqliteIdempotencyStoreOptions, z.ZodType>);
 
 /**
  * An idempotency store over a migrated database. Records are kept for their full time; each claim

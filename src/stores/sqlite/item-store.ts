@@ -1,12 +1,12 @@
 /** An item store in SQLite, for the processes of one machine. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
 import { itemStoreMembers } from '../sql/option-members.ts';
 import { sqliteEngine } from './engine.ts';
 import type { SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and how many bytes are kept. */
 export interface SqliteItemStoreOptions extends SqlItemStoreOptions {
@@ -19,13 +19,10 @@ export interface SqliteItemStoreOptions extends SqlItemStoreOptions {
 /** An item store whose methods always return promises. */
 export interface SqliteItemStore extends SqlItemStore {}
 
-const optionsSchema = z.strictObject(
-  { client: aHandle, clock: aClock.optional(), ...itemStoreMembers } satisfies Record<
-    keyof SqliteItemStoreOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...handleAndClock,
+  ...itemStoreMembers,
+} satisfies Record<keyof SqliteItemStoreOptions, z.ZodType>);
 
 /**
  * An item store over a migrated database. The least recently used items are forgotten first: those

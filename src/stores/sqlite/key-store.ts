@@ -1,6 +1,6 @@
 /** A key store in SQLite, by the digest of the secret. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlKeyStore, type SqlKeyStoreOptions, sqlKeyStore } from '../sql/key-store.ts';
 import { keyStoreMembers } from '../sql/option-members.ts';
 import { sqliteEngine } from './engine.ts';
@@ -16,10 +16,10 @@ export interface SqliteKeyStoreOptions extends SqlKeyStoreOptions {
 /** A key table whose methods always return promises. */
 export interface SqliteKeyStore extends SqlKeyStore {}
 
-const optionsSchema = z.strictObject(
-  { client: aHandle, ...keyStoreMembers } satisfies Record<keyof SqliteKeyStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  client: aHandle,
+  ...keyStoreMembers,
+} satisfies Record<keyof SqliteKeyStoreOptions, z.ZodType>);
 
 /**
  * A key store over a migrated database. It keeps digests, never secrets.

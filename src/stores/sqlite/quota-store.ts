@@ -2,7 +2,7 @@
  * A quota store in SQLite: durable, and exact over any number of processes on one machine. Each
  * operation is one transaction that holds the file's write lock from its beginning.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { isError } from '../../errors.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
@@ -15,11 +15,11 @@ import {
   checkSweep,
 } from '../../ports/quota-input.ts';
 import type { AdjustInput, AdjustResult, QuotaStore } from '../../ports/quota-store.ts';
-import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
 import { isBusy } from './failure.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 import { findHold, type PartitionLedger } from './quota-ledger.ts';
 import { adjust, extend, read, release, reserve, settle } from './quota-operations.ts';
 import { schemaProblems } from './schema.ts';
@@ -34,14 +34,10 @@ export interface SqliteQuotaStoreOptions {
   readonly endedTtlMs?: number;
 }
 
-const optionsSchema = z.strictObject(
-  {
-    client: aHandle,
-    clock: aClock.optional(),
-    endedTtlMs: positive.optional(),
-  } satisfies Record<keyof SqliteQuotaStoreOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...handleAndClock,
+  endedTtlMs: positive.optional(),
+} satisfies Record<keyof SqliteQuotaStoreOptions, z.ZodType>);
 
 // INDEXED BY, because the planner prefers the primary key and would read all ended reservations.
 const selectDue = `

@@ -1,11 +1,11 @@
 /** A rate limiter in SQLite, for the processes of one machine. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlRateLimiter, sqlRateLimiter } from '../sql/rate-limiter.ts';
 import { sqliteEngine } from './engine.ts';
 import type { SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock by which buckets refill. */
 export interface SqliteRateLimiterOptions {
@@ -18,13 +18,9 @@ export interface SqliteRateLimiterOptions {
 /** A rate limiter whose methods always return promises. */
 export interface SqliteRateLimiter extends SqlRateLimiter {}
 
-const optionsSchema = z.strictObject(
-  {
-    client: aHandle,
-    clock: aClock.optional(),
-  } satisfies Record<keyof SqliteRateLimiterOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...handleAndClock,
+} satisfies Record<keyof SqliteRateLimiterOptions, z.ZodType>);
 
 /**
  * A rate limiter over a migrated database that decides like `memoryRateLimiter`. All the takes of a

@@ -1,11 +1,11 @@
 /** An index of responses in SQLite, for the processes of one machine. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlResponseIndex, sqlResponseIndex } from '../sql/response-index.ts';
 import { sqliteEngine } from './engine.ts';
 import type { SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock by which entries end. */
 export interface SqliteResponseIndexOptions {
@@ -18,13 +18,9 @@ export interface SqliteResponseIndexOptions {
 /** An index whose methods always return promises. */
 export interface SqliteResponseIndex extends SqlResponseIndex {}
 
-const optionsSchema = z.strictObject(
-  {
-    client: aHandle,
-    clock: aClock.optional(),
-  } satisfies Record<keyof SqliteResponseIndexOptions, z.ZodType>,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...handleAndClock,
+} satisfies Record<keyof SqliteResponseIndexOptions, z.ZodType>);
 
 /**
  * An index over a migrated database. Expired entries are deleted once a minute. A crash of the

@@ -1,7 +1,7 @@
 /** A result store in SQLite, for the processes of one machine. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { resultStoreMembers } from '../sql/option-members.ts';
 import {
   type SqlResultStore,
@@ -10,7 +10,7 @@ import {
 } from '../sql/result-store.ts';
 import { sqliteEngine } from './engine.ts';
 import type { SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, how many bytes are kept, and for how long. */
 export interface SqliteResultStoreOptions extends SqlResultStoreOptions {
@@ -23,13 +23,10 @@ export interface SqliteResultStoreOptions extends SqlResultStoreOptions {
 /** A result store whose methods always return promises. */
 export interface SqliteResultStore extends SqlResultStore {}
 
-const optionsSchema = z.strictObject(
-  { client: aHandle, clock: aClock.optional(), ...resultStoreMembers } satisfies Record<
-    keyof SqliteResultStoreOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  ...handleAndClock,
+  ...resultStoreMembers,
+} satisfies Record<keyof SqliteResultStoreOptions, z.ZodType>);
 
 /**
  * A result store over a migrated database. The oldest replies are forgotten first: those of an

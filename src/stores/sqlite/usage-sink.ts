@@ -1,6 +1,6 @@
 /** The usage log in a SQLite table: written in batches, and queried for bills. */
-import { z } from 'zod';
-import { checkMakerOptions } from '../../ports/set-up.ts';
+import type { z } from 'zod';
+import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { usageSinkMembers } from '../sql/option-members.ts';
 import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage-sink.ts';
 import { sqliteEngine } from './engine.ts';
@@ -16,13 +16,10 @@ export interface SqliteUsageSinkOptions extends SqlUsageSinkOptions {
 /** A sink whose log can be queried. */
 export interface SqliteUsageSink extends SqlUsageSink {}
 
-const optionsSchema = z.strictObject(
-  { client: aHandle, ...usageSinkMembers } satisfies Record<
-    keyof SqliteUsageSinkOptions,
-    z.ZodType
-  >,
-  'must be an object',
-);
+const optionsSchema = strict('must be an object', {
+  client: aHandle,
+  ...usageSinkMembers,
+} satisfies Record<keyof SqliteUsageSinkOptions, z.ZodType>);
 
 /**
  * A usage sink over a migrated database. Each call is one row, by its request and reservation: a
