@@ -3,7 +3,16 @@
  * that subscribed later.
  */
 import { AsyncResource } from 'node:async_hooks';
-import { type EventListener, type GatewayEvent, swallowErrors } from './events.ts';
+import {
+  type EventHead,
+  type EventSource,
+  type FilteredListener,
+  type Subscription,
+  subscriptionOf,
+} from './event-filter.ts';
+import type { EventFilter, EventListener, EventType, GatewayEvent } from './events.ts';
+import { isHostFailure } from './host-failures.ts';
+import { swallowErrors } from './thrown.ts';
 
 /**
  * Emits the events of one request in the asynchronous context in which it began, where listeners
@@ -11,56 +20,89 @@ import { type EventListener, type GatewayEvent, swallowErrors } from './events.t
  */
 export interface RequestEmit extends EventListener {
   /**
-   * False if nobody listened when the request began. Then the events that only inform listeners are
-   * not even created.
+   * Whether somebody who listened when the request began wants the event. Otherwise those that only
+   * inform listeners are not even created.
    */
-  readonly isObserved: boolean;
+  wants(head: EventHead): boolean;
 }
 
-export interface EventEmitter {
+export interface EventEmitter extends EventSource {
   /** Emits an event. Never throws: a listener's mistake must not fail a call. */
   readonly emit: EventListener;
   forRequest(): RequestEmit;
-  subscribe(listener: EventListener): () => void;
 }
 
 /**
  * Makes the emitter of a gateway.
  *
  * @param onEvent the listener in the gateway's options, which may change
- * @param fallback receives the events while nobody listens
+ * @param fallback receives the events that no listener asks for
  */
 export function eventEmitter(
-  onEvent: () => EventListener | undefined,
+  onEvent: () => EventListener | FilteredListener | undefined,
   fallback: EventListener,
 ): EventEmitter {
   // Replaced at each change, so that listeners may come and go while an event is delivered.
-  let listeners: readonly EventListener[] = [];
-  const deliver = (event: GatewayEvent): void => {
-    const own = onEvent();
-    if (own === undefined && listeners.length === 0) return fallback(event);
-    const sent = serializable(event);
-    if (own !== undefined) swallowErrors(() => own(sent));
-    for (const listener of listeners) swallowErrors(() => listener(sent));
+  let audience = audienceOf([]);
+  let own: { readonly option?: ReturnType<typeof onEvent>; readonly entry?: Subscription } = {};
+  const current = (): Audience => {
+    const option = onEvent();
+    if (option === own.option) return audience;
+    const others = audience.all.filter((one) => one !== own.entry);
+    own = option === undefined ? {} : { option, entry: subscriptionOf(option) };
+    audience = audienceOf(own.entry === undefined ? others : [own.entry, ...others]);
+    return audience;
   };
-  const unobserved = Object.assign((event: GatewayEvent) => deliver(event), { isObserved: false });
+  const deliver = (event: GatewayEvent): void => {
+    const { all, types } = current();
+    if (!types.has(event.type)) return fallback(event);
+    const wanting = all.filter((one) => one.wants(event));
+    if (wanting.length === 0) return;
+    const sent = serializable(event);
+    for (const { listener } of wanting) swallowErrors(() => listener(sent));
+  };
   return {
     emit: deliver,
     forRequest: () => {
-      if (listeners.length === 0 && onEvent() === undefined) return unobserved;
+      const { all, wants } = current();
+      if (all.length === 0)
+        return Object.assign((event: GatewayEvent) => deliver(event), { wants });
       // `AsyncLocalStorage.snapshot` costs half as much as a small call on Node 20, a hundred times
       // as much as this.
       const context = new AsyncResource('TollgateRequest', { requireManualDestroy: true });
       const inContext = (event: GatewayEvent) => context.runInAsyncScope(deliver, undefined, event);
-      return Object.assign(inContext, { isObserved: true });
+      return Object.assign(inContext, { wants });
     },
-    subscribe: (listener) => {
-      // A function of its own for each subscription: the same listener may subscribe twice.
-      const entry: EventListener = (event) => listener(event);
-      listeners = [...listeners, entry];
+    subscribe: (listener: EventListener, filter?: EventFilter) => {
+      // One of its own each time: the same listener may subscribe twice.
+      const entry = subscriptionOf(listener, filter);
+      audience = audienceOf([...current().all, entry]);
       return () => {
-        listeners = listeners.filter((other) => other !== entry);
+        audience = audienceOf(audience.all.filter((other) => other !== entry));
       };
+    },
+  };
+}
+
+/** All who listen. */
+interface Audience {
+  readonly all: readonly Subscription[];
+  /** The types that somebody asks for. */
+  readonly types: ReadonlySet<EventType>;
+  readonly wants: RequestEmit['wants'];
+}
+
+function audienceOf(all: readonly Subscription[]): Audience {
+  const types = new Set(all.flatMap((one) => [...one.types]));
+  const possible = new Set(all.flatMap((one) => [...one.possible]));
+  return {
+    all,
+    types,
+    wants: (head) => {
+      if (possible.has(head.type)) return all.some((one) => one.wants(head));
+      // What only the host can fix becomes a process warning if no listener asks for it.
+      const { type, reason, isOfUser = false } = head;
+      return type === 'attempt_ended' && !types.has(type) && !isOfUser && isHostFailure(reason);
     },
   };
 }

@@ -365,33 +365,27 @@ export type GatewayEvent =
       readonly at: string;
     };
 
-/** One kind of event. */
-export type EventOf<Type extends GatewayEvent['type']> = Extract<
-  GatewayEvent,
-  { readonly type: Type }
->;
+/** The name of an event. */
+export type EventType = GatewayEvent['type'];
 
-/** Receives events. Exceptions are swallowed; returned promises are not awaited. */
-export type EventListener = (event: GatewayEvent) => void;
+/** One kind of event, or several. */
+export type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly type: Type }>;
 
-/** Swallows the listener's exceptions, so that a host's mistake does not fail a call. */
-export function quietListener(listener: () => EventListener | undefined): EventListener {
-  return (event) => {
-    const current = listener();
-    if (current !== undefined) swallowErrors(() => current(event));
-  };
+/** How important an event is: docs/logging.md has the level of each. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Which events a listener wants. Those that no listener wants are not even created. */
+export interface EventFilter<Type extends EventType = EventType> {
+  /** Default: all. */
+  readonly types?: readonly Type[];
+  /** The lowest level. Default: `debug`, which is all. */
+  readonly level?: LogLevel;
 }
 
 /**
- * Calls a function of the host synchronously. Exceptions and rejections are swallowed: they must
- * neither end the process nor delay the caller.
+ * Receives events. Exceptions are swallowed; returned promises are not awaited. The function may
+ * have its filter as members, as that of `logEvents` has the level.
  */
-export function swallowErrors(call: () => unknown): void {
-  try {
-    const result = call();
-    // Any thenable, because a promise may come from another library or another realm.
-    if (typeof result === 'object' && result !== null) Promise.resolve(result).catch(() => {});
-  } catch {
-    // There is no one to report it to: reporting is what failed.
-  }
+export interface EventListener extends EventFilter {
+  (event: GatewayEvent): void;
 }

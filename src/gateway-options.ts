@@ -4,6 +4,7 @@
  */
 import type { ChargePolicy } from './charge-policy.ts';
 import type { Clock } from './clock.ts';
+import type { FilteredListener } from './event-filter.ts';
 import type { EventListener } from './events.ts';
 import type { Catalog } from './ports/catalog.ts';
 import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
@@ -149,8 +150,11 @@ export interface GatewayOptions {
    * @defaultValue `chargePolicy`
    */
   readonly chargePolicy?: ChargePolicy;
-  /** Receives events: see `GatewayEvent` and docs/events.md. */
-  readonly onEvent?: EventListener;
+  /**
+   * Receives events, or those of some types or levels: see `GatewayEvent` and docs/events.md. With
+   * a filter it is `{ listener, types, level }`.
+   */
+  readonly onEvent?: EventListener | FilteredListener;
   /**
    * The clock, for tests.
    *

@@ -1,5 +1,6 @@
 /** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
+import type { EventSource } from './event-filter.ts';
 import type { EventListener } from './events.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayHandler } from './http.ts';
@@ -21,19 +22,13 @@ import type { GatewayStatus } from './stages/status.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';
 
 /** A gateway. Adapters take it; the host keeps it to update and close it. */
-export interface Gateway extends GatewayHandler {
+export interface Gateway extends GatewayHandler, EventSource {
   /**
    * Changes options immediately. Running calls keep the options with which they began.
    *
    * @throws ConfigurationError as `createGateway` does; then nothing has changed
    */
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
-  /**
-   * Adds a listener beside the option `onEvent`, and returns the function that removes it.
-   * Listeners are called synchronously, in the asynchronous context of the request that an event
-   * belongs to. What they throw is swallowed, and promises are not awaited.
-   */
-  subscribe(listener: EventListener): () => void;
   /**
    * Loads what translations between APIs need, which otherwise happens when the first call is
    * translated, and takes some milliseconds then. Rejects with what could not be loaded; calls that

@@ -63,6 +63,6 @@ export const hostFailures: Readonly<Record<HostFailure, Required<FailureMeaning>
 };
 
 /** Whether a failure lasts until the host changes something. */
-export function isHostFailure(reason: FailureReason | undefined): reason is HostFailure {
+export function isHostFailure(reason: string | undefined): reason is HostFailure {
   return reason !== undefined && Object.hasOwn(hostFailures, reason);
 }

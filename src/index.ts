@@ -27,11 +27,16 @@ export {
   UpstreamError,
   type UpstreamStage,
 } from './errors.ts';
+export type { EventSource, FilteredListener } from './event-filter.ts';
 export type {
+  EventFilter,
   EventListener,
+  EventOf,
+  EventType,
   GatewayEvent,
   HealthStatus,
   HoldEnd,
+  LogLevel,
 } from './events.ts';
 export {
   type FailureReason,
@@ -56,7 +61,6 @@ export {
   type FieldsFirstLogger,
   type LogEventsOptions,
   type LogFields,
-  type LogLevel,
   logEvents,
   type MessageFirstLogger,
 } from './log-events.ts';

@@ -4,18 +4,12 @@
  * it into an error.
  */
 import { ConfigurationError, type ErrorCode } from './errors.ts';
-import type { EventListener, GatewayEvent } from './events.ts';
-import type { FailureReason } from './failure-reasons.ts';
+import { isAtLeast, levelOf, logLevels } from './event-filter.ts';
+import type { EventListener, GatewayEvent, LogLevel } from './events.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
 import { countedRepeats } from './repeats.ts';
 import { detailsOf } from './thrown.ts';
-
-/** From the least to the most important. */
-const levels = ['debug', 'info', 'warn', 'error'] as const;
-
-/** The level of a line. */
-export type LogLevel = (typeof levels)[number];
 
 /** The members of a line. All are JSON: amounts of money are decimal strings. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -60,10 +54,11 @@ type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
  */
 export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): EventListener {
   const write = writerOf(logger);
-  const levelOf = levelFunction(options.level);
+  const { level } = options;
+  const shownLevel = levelFunction(level);
   const failures = countedRepeats(failureIntervalMs, () => performance.now());
-  return (event) => {
-    const level = levelOf(event);
+  const listener: EventListener = (event) => {
+    const level = shownLevel(event);
     if (level === undefined) return;
     const repeats = event.type === 'port_failed' ? failures(failureName(event)) : 1;
     if (repeats === undefined) return;
@@ -72,6 +67,7 @@ export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): 
     // chose could begin a new line.
     write(level, `tollgate ${event.type}`, repeats > 1 ? { ...fields, repeats } : fields);
   };
+  return typeof level === 'string' ? Object.assign(listener, { level }) : listener;
 }
 
 /** Each refused call has a line of its own, so that an outage needs no second one for each. */
@@ -82,70 +78,20 @@ function failureName(event: Extract<GatewayEvent, { readonly type: 'port_failed'
   return JSON.stringify([port, operation, reason, code, member]);
 }
 
-/** The level of each event; {@link defaultLevel} has two exceptions. */
-export const defaultLevels: Readonly<Record<GatewayEvent['type'], LogLevel>> = {
-  call_refused: 'warn',
-  call_repeated: 'info',
-  call_started: 'debug',
-  attempt_started: 'debug',
-  first_byte: 'debug',
-  part_failed: 'warn',
-  attempt_ended: 'debug',
-  call_ended: 'info',
-  call_booked: 'info',
-  stored_reply_read: 'info',
-  no_channel: 'warn',
-  model_fallback: 'warn',
-  channel_changed: 'warn',
-  port_failed: 'error',
-  settlement_lost: 'error',
-  refusals_lost: 'warn',
-  hold_lapsed: 'warn',
-  usage_anomaly: 'warn',
-  unknown_usage: 'warn',
-  quota_low: 'warn',
-  no_stated_maximum: 'warn',
-  embedding_format: 'warn',
-  path_misplaced: 'warn',
-  body_consumed: 'warn',
-  references_per_process: 'warn',
-  index_lost: 'warn',
-  items_not_kept: 'warn',
-  catalog_loaded: 'info',
-  catalog_refused: 'error',
-  config_loaded: 'info',
-  config_refused: 'error',
-  internal_error: 'error',
-};
-
-/**
- * A failed attempt is a warning, unless its caller disconnected, and a channel that is ready again
- * is none.
- */
-function defaultLevel(event: GatewayEvent): LogLevel {
-  if (event.type === 'channel_changed' && event.state === 'ready') return 'info';
-  if (event.type === 'attempt_ended' && isFailure(event.reason)) return 'warn';
-  return defaultLevels[event.type];
-}
-
-function isFailure(reason: FailureReason | undefined): boolean {
-  return reason !== undefined && reason !== 'caller_left';
-}
-
 function levelFunction(
   level: LogEventsOptions['level'],
 ): (event: GatewayEvent) => LogLevel | undefined {
   if (typeof level === 'function') return level;
-  const lowest = level === undefined ? 0 : levels.indexOf(level);
-  if (lowest < 0) {
+  const lowest = level ?? 'debug';
+  if (!logLevels.includes(lowest)) {
     throw new ConfigurationError(
-      `logEvents: options.level must be one of ${levels.join(', ')}, or a function that returns ` +
-        'one of them for an event.',
+      `logEvents: options.level must be one of ${logLevels.join(', ')}, or a function that ` +
+        'returns one of them for an event.',
     );
   }
   return (event) => {
-    const own = defaultLevel(event);
-    return levels.indexOf(own) >= lowest ? own : undefined;
+    const own = levelOf(event);
+    return isAtLeast(own, lowest) ? own : undefined;
   };
 }
 
@@ -171,7 +117,7 @@ function isMessageFirst(logger: EventLogger): logger is MessageFirstLogger {
 }
 
 function hasLevels(logger: EventLogger): boolean {
-  return levels.every((level) => typeof Reflect.get(logger, level) === 'function');
+  return logLevels.every((level) => typeof Reflect.get(logger, level) === 'function');
 }
 
 function notALogger(): ConfigurationError {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { chargePolicy } from './charge-policy.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
+import { subscriptionOf } from './event-filter.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { plainDefaults, plainOptions } from './plain-options.ts';
 import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
@@ -55,6 +56,7 @@ export type Settings = Readonly<
  */
 export function settingsOf(options: GatewayOptions, before?: Settings): Settings {
   checkSetUp(optionsSchema, options, wording);
+  if (options.onEvent !== undefined) subscriptionOf(options.onEvent);
   const clock = options.clock ?? systemClock();
   const settings: Settings = {
     ...plainDefaults,
@@ -139,6 +141,11 @@ const failedKeyLimit: z.ZodType = z.looseObject(
   'must be an object with addressOf()',
 );
 
+const aListener: z.ZodType = z.custom(
+  (value) => typeof value === 'function' || methods('listener').safeParse(value).success,
+  'must be a function, or an object with listener()',
+);
+
 const guard: z.ZodType = z.looseObject(
   {
     check: aFunction,
@@ -162,7 +169,7 @@ const optionsSchema = strict('must be an object', {
   responses: responseOptionsSchema.optional(),
   upstream: methods('send', 'close').optional(),
   chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
-  onEvent: aFunction.optional(),
+  onEvent: aListener.optional(),
   clock: aClock.optional(),
   ids: aFunction.optional(),
   random: aFunction.optional(),

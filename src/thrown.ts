@@ -1,6 +1,7 @@
 /**
- * What is shown of an error that a function of the host threw. The error itself is on the event, as
- * a member that is not enumerable: neither `JSON.stringify` nor telemetry ever has it.
+ * Calls to functions of the host, and what is shown of an error that one of them threw. The error
+ * itself is on the event, as a member that is not enumerable: neither `JSON.stringify` nor
+ * telemetry ever has it.
  */
 import { errorName, isError } from './errors.ts';
 import type { GatewayEvent } from './events.ts';
@@ -138,5 +139,19 @@ function member(error: unknown, name: string): unknown {
     return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Calls a function of the host synchronously. Exceptions and rejections are swallowed: they must
+ * neither end the process nor delay the caller.
+ */
+export function swallowErrors(call: () => unknown): void {
+  try {
+    const result = call();
+    // Any thenable, because a promise may come from another library or another realm.
+    if (typeof result === 'object' && result !== null) Promise.resolve(result).catch(() => {});
+  } catch {
+    // There is no one to report it to: reporting is what failed.
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What one call costs in counts, which unlike times are nearly the same on every machine: calls of
  * functions in `dist/`, promises, and bytes allocated. Everything runs in this process, without
- * sockets, so that only the gateway is counted.
+ * sockets, so that only the gateway is counted, with the listener of the README.
  */
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
@@ -12,13 +12,18 @@ import { sampleCalls } from './sample-calls.mjs';
 const warmUpCalls = 500;
 const measuredCalls = 500;
 
+const nothing = () => {};
+const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
 /**
  * Measures each sample call with the given build.
  *
  * @returns rows of `{ name, functionCalls, functions, promises, bytes, called }`
  */
 export async function callCosts({ dist, only }) {
-  const gateway = await inProcessGateway(dist);
+  const gateway = await inProcessGateway(dist, ({ logEvents }) => ({
+    onEvent: logEvents(logger, { level: 'warn' }),
+  }));
   const rows = [];
   for (const call of sampleCalls.filter(({ name }) => only?.includes(name) ?? true)) {
     const run = () => gateway.run(call);

@@ -17,7 +17,7 @@ import type {
   AdminUsage,
 } from './deps.ts';
 import { type AdminKeys, adminKeys } from './keys.ts';
-import { liveFigures } from './live.ts';
+import { liveFigures, liveTypes } from './live.ts';
 import { adminNow, type ReadNow } from './now.ts';
 import { type AdminRefusals, adminRefusals } from './refusals.ts';
 import { type AdminUsageReports, adminUsage } from './usage.ts';
@@ -139,7 +139,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { replyStores = [] } = options;
   const stores = { keys, keyCache, quota, usage, catalog, replyStores };
   const deps: AdminDeps = { gateway, ...stores, clock, audit, live };
-  const unsubscribe = gateway.subscribe((event) => live.add(event));
+  const unsubscribe = gateway.subscribe(live.add, { types: liveTypes });
   let isClosed = false;
   return {
     title,

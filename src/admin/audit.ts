@@ -3,7 +3,7 @@
  * refused.
  */
 import type { Clock } from '../clock.ts';
-import { swallowErrors } from '../events.ts';
+import { swallowErrors } from '../thrown.ts';
 import {
   type AdminError,
   type AdminErrorCode,

@@ -1,6 +1,5 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
-import type { GatewayEvent } from '../events.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
@@ -70,11 +69,18 @@ export type LiveEvent =
       readonly reason: string;
     };
 
+/** The types of {@link LiveEvent}. */
+export const liveTypes = [
+  ...(['call_ended', 'call_booked', 'call_refused', 'port_failed', 'quota_low'] as const),
+  ...(['settlement_lost', 'catalog_loaded', 'config_loaded'] as const),
+  ...(['catalog_refused', 'config_refused'] as const),
+] as const satisfies readonly LiveEvent['type'][];
+
 type Detail = Pick<SeenRefusal, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
 export interface Live {
   readonly state: LiveState;
-  add(event: LiveEvent | GatewayEvent): void;
+  add(event: LiveEvent): void;
   minutes(count?: number): readonly NowBucket[];
   /** Sums of the last minutes, most frequent first. */
   refusals(count?: number): readonly RefusalCount[];
@@ -103,7 +109,7 @@ export function liveFigures(clock: Clock): Live {
   };
 }
 
-function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number): void {
+function count(state: LiveState, event: LiveEvent, nowMs: number): void {
   switch (event.type) {
     case 'call_ended':
       return countCall(state, event.record, nowMs);
@@ -135,8 +141,6 @@ function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number)
     case 'catalog_loaded':
     case 'config_loaded':
       state.staleSources.delete(event.source);
-      return;
-    default:
   }
 }
 

@@ -4,7 +4,8 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError, errorClass, isConfigurationError } from '../errors.ts';
-import { type EventListener, quietListener } from '../events.ts';
+import { quietListener } from '../event-filter.ts';
+import type { EventListener } from '../events.ts';
 import { warningListener } from '../host-warnings.ts';
 import {
   isJsonObject,

@@ -4,10 +4,11 @@
  * exit code.
  */
 import { errorClass } from '../errors.ts';
-import { type EventListener, swallowErrors } from '../events.ts';
+import { type Subscription, subscriptionOf } from '../event-filter.ts';
+import type { EventFilter, EventListener } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
-import { failedPort, withThrown } from '../thrown.ts';
+import { failedPort, swallowErrors, withThrown } from '../thrown.ts';
 import type { Log } from './log.ts';
 import { withCommand } from './reasons.ts';
 
@@ -32,7 +33,7 @@ export interface Losses {
 
 /** Counters at zero. All events are written to the log. */
 export function countLosses(log: Log): Losses {
-  const listeners = new Set<EventListener>();
+  const subscriptions = new Set<Subscription>();
   let charges = 0;
   let usageRecords = 0;
 
@@ -43,7 +44,10 @@ export function countLosses(log: Log): Losses {
     log.event(withThrown({ ...event, reason: withCommand(event.reason) }, event.error));
   };
   const emit: EventListener = (event) => {
-    for (const listener of [onEvent, ...listeners]) swallowErrors(() => listener(event));
+    swallowErrors(() => onEvent(event));
+    for (const one of subscriptions) {
+      if (one.wants(event)) swallowErrors(() => one.listener(event));
+    }
   };
   const failed = (error: unknown, requestId?: string): void =>
     emit(failedPort({ requestId, port: 'usage', operation: 'write' }, errorClass(error), error));
@@ -60,11 +64,12 @@ export function countLosses(log: Log): Losses {
     },
     around: (gateway) => ({
       ...gateway,
-      subscribe: (listener) => {
-        listeners.add(listener);
-        const stop = gateway.subscribe(listener);
+      subscribe: (listener: EventListener, filter?: EventFilter) => {
+        const added = subscriptionOf(listener, filter);
+        subscriptions.add(added);
+        const stop = gateway.subscribe(listener, filter);
         return () => {
-          listeners.delete(listener);
+          subscriptions.delete(added);
           stop();
         };
       },

@@ -12,7 +12,7 @@ import {
   trace,
   ValueType,
 } from '@opentelemetry/api';
-import type { EventOf, GatewayEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
 import type { DialectName } from '../ports/catalog.ts';
@@ -72,7 +72,7 @@ export function openTelemetry(
     providerOf: (channelId, dialect) =>
       options.providers?.[channelId] ?? (dialect === undefined ? undefined : providers[dialect]),
   };
-  const unsubscribe = gateway.subscribe((event) => observe(event, watch));
+  const unsubscribe = gateway.subscribe((event) => observe(event, watch), { types });
   return {
     stop: () => {
       unsubscribe();
@@ -89,7 +89,12 @@ interface Watch {
   providerOf(channelId: string, dialect: DialectName | undefined): string | undefined;
 }
 
-function observe(event: GatewayEvent, watch: Watch): void {
+const types = [
+  ...(['call_started', 'attempt_started', 'first_byte', 'part_failed', 'attempt_ended'] as const),
+  ...(['call_ended', 'call_refused', 'call_repeated', 'stored_reply_read'] as const),
+] as const;
+
+function observe(event: EventOf<(typeof types)[number]>, watch: Watch): void {
   switch (event.type) {
     case 'call_started':
       return started(event, watch);
@@ -109,8 +114,6 @@ function observe(event: GatewayEvent, watch: Watch): void {
       return repeated(event);
     case 'stored_reply_read':
       return storedReplyRead(event, watch);
-    default:
-      return;
   }
 }
 

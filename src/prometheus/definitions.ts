@@ -114,7 +114,11 @@ export const eventMetrics = {
     labels: ['port', 'operation', 'reason'],
   },
   internal_errors_total: { type: 'counter', help: 'Bugs in the gateway or in a port.', labels: [] },
-  events_total: { type: 'counter', help: 'All events, by their type.', labels: ['type'] },
+  events_total: {
+    type: 'counter',
+    help: 'Events by their type, without those that a call or an attempt begins with.',
+    labels: ['type'],
+  },
   catalog_stale: {
     type: 'gauge',
     help: '1 while the newest catalog is invalid, so that an older one is served.',

@@ -13,7 +13,7 @@ import {
   type StatusMetric,
   statusMetrics,
 } from './definitions.ts';
-import { countEvents, type EventCounts } from './record-events.ts';
+import { countEvents, countedTypes, type EventCounts } from './record-events.ts';
 import {
   addMetrics,
   type Labels,
@@ -77,7 +77,7 @@ export function prometheusMetrics(
   const named = metrics.map((metric) => ({ ...metric, name: prefix + metric.name }));
   const values = Object.entries(labels).map(([name, value]) => [name, printable(value)]);
   const remove = addMetrics(register, named, Object.fromEntries(values));
-  const unsubscribe = gateway.subscribe(counts.onEvent);
+  const unsubscribe = gateway.subscribe(counts.onEvent, { types: countedTypes });
   return {
     onEvent: counts.onEvent,
     stop: () => {

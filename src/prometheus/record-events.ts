@@ -1,7 +1,7 @@
 /** Counts events into the counters and histograms of one gateway. */
 import { isErrorClass } from '../errors.ts';
-import type { EventListener, GatewayEvent } from '../events.ts';
-import { defaultLevels } from '../log-events.ts';
+import { defaultLevels } from '../event-filter.ts';
+import type { EventListener, EventType, GatewayEvent } from '../events.ts';
 import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import {
@@ -31,6 +31,14 @@ type OfType<Type extends 'counter' | 'gauge' | 'histogram'> = {
 }[EventMetric];
 type ValuesOf<Names extends readonly string[]> = { readonly [Index in keyof Names]: string };
 type LabelsOf<Name extends EventMetric> = ValuesOf<(typeof eventMetrics)[Name]['labels']>;
+
+/** What `calls_total` and `attempts_total` count at the end anyway. */
+const begun: ReadonlySet<string> = new Set(['call_started', 'attempt_started', 'first_byte']);
+const isCounted = (type: string): type is EventType =>
+  Object.hasOwn(defaultLevels, type) && !begun.has(type);
+
+/** The types of events that are counted. */
+export const countedTypes: readonly EventType[] = Object.keys(defaultLevels).filter(isCounted);
 
 export type Counted = Readonly<Record<EventMetric, Series<Tally>>>;
 
@@ -135,7 +143,7 @@ function startRareAtZero({ add, set }: Recorder): void {
   for (const reason of Object.keys(anomalyReasons)) add('usage_anomalies_total', 0, reason);
   for (const reason of Object.keys(lapseReasons)) add('holds_lapsed_total', 0, reason);
   for (const percent of Object.keys(quotaPercents)) add('quota_warnings_total', 0, percent);
-  for (const type of Object.keys(defaultLevels)) add('events_total', 0, type);
+  for (const type of countedTypes) add('events_total', 0, type);
 }
 
 function recordEvent(recorder: Recorder, event: GatewayEvent): void {

@@ -43,10 +43,11 @@ export function reportRefusal(
   const knownPath = route?.kind === 'refused' ? route.path : undefined;
   const detail = names.limit ?? knownPath ?? names.param?.replace(indexes, '[]');
   refusals.count({ ...refused, detail });
-  if (!emit.isObserved) return;
+  const type = 'call_refused';
+  if (!emit.wants({ type, reason })) return;
   const answered = reason === 'caller_left' ? 499 : status;
   const helps = remedy === undefined ? {} : { remedy };
-  emit({ type: 'call_refused', ...refused, status: answered, ...names, ...helps });
+  emit({ type, ...refused, status: answered, ...names, ...helps });
 }
 
 /** Members that differ only in these are counted together: `input[2]`, `contents.0.parts`. */
@@ -73,30 +74,34 @@ function isShown(text: string, form: RegExp, secrets: Received['secrets']): bool
   return form.test(text) && !isLikeOwnSecret(text) && !containsSecret(text, secrets());
 }
 
-export function endEvent(
+export function reportEnd(
   record: UsageRecord,
   { code, param }: Pick<CallEnd, 'code' | 'param'>,
-  { secrets }: Pick<Received, 'secrets'>,
-): GatewayEvent {
-  const ended = { type: 'call_ended', record, code } as const;
-  return param !== undefined && isShown(param, plainParam, secrets) ? { ...ended, param } : ended;
+  { emit, secrets }: Pick<Received, 'emit' | 'secrets'>,
+): void {
+  const type = 'call_ended';
+  if (!emit.wants({ type })) return;
+  const shown = param !== undefined && isShown(param, plainParam, secrets) ? { param } : {};
+  emit({ type, record, code, ...shown });
 }
 
 export function reportRepeat(
   { received, route }: Admitted,
   originalRequestId: string | undefined,
 ): void {
-  if (!received.emit.isObserved) return;
-  received.emit({ type: 'call_repeated', ...factsOf(received, route), originalRequestId });
+  const type = 'call_repeated';
+  if (!received.emit.wants({ type })) return;
+  received.emit({ type, ...factsOf(received, route), originalRequestId });
 }
 
 export function reportStart(admitted: Admitted, reservation: Reservation): void {
   const { received, key, call, model, metadata, startedAtMs } = admitted;
   const { emit, progress, responseContext } = received;
   progress.hasStarted = true;
-  if (!emit.isObserved) return;
+  const type = 'call_started';
+  if (!emit.wants({ type })) return;
   emit({
-    type: 'call_started',
+    type,
     requestId: responseContext.requestId,
     reservationId: reservation.id,
     keyId: key.id,

@@ -1,6 +1,6 @@
 /** docs/events.md has a line for each event, and no other. */
 import { expect, it } from 'vitest';
-import { defaultLevels } from '../../src/log-events.ts';
+import { defaultLevels } from '../../src/event-filter.ts';
 import { readText } from './sources.ts';
 
 it('docs/events.md describes each event', () => {

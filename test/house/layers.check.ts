@@ -26,6 +26,7 @@ const layers: readonly (readonly string[])[] = [
     'src/call.ts',
     'src/events.ts',
     'src/usage-events.ts',
+    'src/event-filter.ts',
     'src/event-emitter.ts',
     'src/host-warnings.ts',
     'src/thrown.ts',

@@ -9,11 +9,11 @@ import { prometheusMetrics } from 'tollgate/prometheus';
 import { expect, it } from 'vitest';
 import { errorCodes } from '../../src/errors.ts';
 import { failureReasons } from '../../src/failure-reasons.ts';
-import { defaultLevels } from '../../src/log-events.ts';
 import { protocolNames } from '../../src/ports/catalog.ts';
 import { portNames } from '../../src/ports/port-names.ts';
 import { callOutcomes } from '../../src/ports/usage-sink.ts';
 import { anomalyReasons, lapseReasons } from '../../src/prometheus/definitions.ts';
+import { countedTypes } from '../../src/prometheus/record-events.ts';
 import { inTime } from '../stages/ports/failing.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, chat, model, replies } from '../support/models.ts';
@@ -34,7 +34,7 @@ const vocabulary: Readonly<Record<string, ReadonlySet<string>>> = {
     'none',
   ]),
   code: new Set(errorCodes),
-  type: new Set(Object.keys(defaultLevels)),
+  type: new Set<string>(countedTypes),
   port: new Set(portNames),
 };
 /** Labels whose few values are in the source; not checked by name here. */

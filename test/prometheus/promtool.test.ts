@@ -36,7 +36,7 @@ describe.skipIf(!hasPromtool())('promtool', () => {
     const listeners: EventListener[] = [];
     prometheusMetrics(
       {
-        subscribe: (listener) => {
+        subscribe: (listener: EventListener) => {
           listeners.push(listener);
           return () => {};
         },

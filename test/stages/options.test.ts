@@ -131,7 +131,7 @@ const rows: readonly Row[] = [
   ['storeTimeoutMs', [2 ** 31], /must be at most 2147483647 ms\. Leave it out/],
   ['chargePolicy', [null, 'x', 5], /must be an object\. Spread the exported chargePolicy/],
   ['chargePolicy.not_run', [{}], /must be an object\. Spread the exported chargePolicy/],
-  ['onEvent', [null, {}, 'x'], /must be a function\. Leave it out/],
+  ['onEvent', [null, {}, 'x'], /must be a function, or an object with listener\(\)\. Leave it out/],
   ['ids', [null, 'x'], /must be a function\. Leave it out/],
   ['random', [null, 0.5], /must be a function\. Leave it out/],
 ];

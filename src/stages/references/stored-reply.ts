@@ -291,12 +291,13 @@ async function reportRead<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   const { emit, settings, responseContext } = received;
-  if (!emit.isObserved) return await read();
+  const type = 'stored_reply_read';
+  if (!emit.wants({ type })) return await read();
   const { clock } = settings;
   const [startedAtMs, startedMs] = [clock.now(), clock.monotonicMs()];
   const report = (error: unknown): void =>
     emit({
-      type: 'stored_reply_read',
+      type,
       requestId: responseContext.requestId,
       keyId: key.id,
       group: key.group,

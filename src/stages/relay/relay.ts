@@ -131,7 +131,7 @@ function relayPipe(stream: RelayedStream): ReplyPipe {
   const { call, running, route } = admitted;
   const write = copy === undefined ? tap.write : copiedWrite(tap, copy);
   return {
-    write: outcome.report === undefined || tap.hasBegun() ? write : reportedWrite(write, stream),
+    write: outcome.report?.awaitsContent() === true ? reportedWrite(write, stream) : write,
     closingIfOver: () => {
       const failure = inBandFailure(stream);
       if (failure !== undefined) return failStream(stream, failure);

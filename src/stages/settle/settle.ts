@@ -11,7 +11,7 @@ import type { Admitted } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
 import type { TakenRates } from '../rates/applied-limits.ts';
 import { reportBug } from '../refuse.ts';
-import { endEvent } from '../request-events.ts';
+import { reportEnd } from '../request-events.ts';
 import { type Charge, observedNanos } from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import {
@@ -187,14 +187,14 @@ async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void
       // A renewal that arrives after the long lease would replace it with a short one.
       if (renewed !== undefined) await renewed;
       await outbox.deliver(delivery);
-      return emit(endEvent(record, callEnd, received));
+      return reportEnd(record, callEnd, received);
     }
     // The store is asked first, and the record waits for it: a host's sink and listener must not
     // run before the end of a reply.
     const record = recordOf(state, outcome, await outbox.deliver(delivery));
     if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
     await outbox.log(record, settings.usage, ports);
-    emit(endEvent(record, callEnd, received));
+    reportEnd(record, callEnd, received);
   } catch (error) {
     reportBug(error, requestId, emit);
   }

@@ -5,7 +5,9 @@
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import type { UpstreamClient } from '../../ports/upstream-client.ts';
+import { withThrown } from '../../thrown.ts';
 import type { ChannelHealth, ChannelLease } from '../../upstream/channel-health.ts';
 import type { BudgetedCall, RetryBudget } from '../../upstream/retry-budget.ts';
 import type { Held } from '../call-record.ts';
@@ -14,7 +16,7 @@ import type { ChannelPlan } from '../models/model-plan.ts';
 import type { CallerParam, MadeReply, PreparedCall, WholeReply } from '../prepare/prepared-call.ts';
 import type { Translations } from '../prepare/translations.ts';
 import type { FreeDisconnects } from '../relay/free-disconnects.ts';
-import type { Credential, PerKeyFunctions } from './credential.ts';
+import { type Credential, namedAccount, type PerKeyFunctions } from './credential.ts';
 import type { CallFailure, ErrorRedaction } from './failure.ts';
 import type { StreamedReply } from './open-reply.ts';
 import type { LatestResponse } from './send-upstream.ts';
@@ -57,8 +59,7 @@ export interface Leased extends Chosen {
 export interface Attempt {
   readonly leased: Leased;
   readonly latestResponse: LatestResponse;
-  /** Undefined if nobody listens to events. */
-  readonly report: AttemptReport | undefined;
+  readonly report: AttemptReport;
 }
 
 /** How an attempt ended. */
@@ -70,14 +71,88 @@ export interface AttemptEnd {
   readonly mayHaveRun: boolean;
 }
 
-/** Reports the progress of an attempt. Created only while somebody listens. */
-export interface AttemptReport {
-  /** The first part of the reply with content has arrived. Only the first call has an effect. */
-  firstByte(): void;
-  /** The attempt is over, perhaps because `thrown`. Only the first call has an effect. */
-  ended(end: AttemptEnd, thrown?: unknown): void;
+/** Reports the progress of an attempt, each event at most once and only if somebody wants it. */
+export class AttemptReport {
+  readonly #leased: Leased;
+  /** The attempt counts as one of the call's before it is over. */
+  readonly #attempt: number;
+  #hasFirstByte = false;
+  #isOver = false;
+
+  /** Emits `attempt_started`. */
+  constructor(leased: Leased) {
+    const { held, channelPlan, lease } = leased;
+    this.#leased = leased;
+    this.#attempt = held.settlement.attemptCount() + 1;
+    const type = 'attempt_started';
+    const { emit } = held.admitted.received;
+    if (!emit.wants({ type })) return;
+    const { dialect } = channelPlan.channel;
+    const afterMs = lease.startedMs - held.settlement.startedMs;
+    emit({ type, ...this.#members(), dialect, afterMs });
+  }
+
+  /** Whether somebody is waiting for the first part of the reply with content. */
+  awaitsContent(): boolean {
+    return !this.#hasFirstByte && this.#leased.held.admitted.received.emit.wants(firstByte);
+  }
+
+  firstByte(): void {
+    if (this.#isOver || !this.awaitsContent()) return;
+    this.#hasFirstByte = true;
+    const { emit } = this.#leased.held.admitted.received;
+    emit({ ...firstByte, ...this.#members(), afterMs: this.#afterMs() });
+  }
+
+  /** The attempt is over, perhaps because `thrown`. */
+  ended(end: AttemptEnd, thrown?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { held, lease, credential } = this.#leased;
+    const { emit, settings } = held.admitted.received;
+    const type = 'attempt_ended';
+    const { reason } = end;
+    const isOfUser = reason !== undefined && namedAccount(credential) !== undefined;
+    if (!emit.wants({ type, reason, isOfUser })) return;
+    const durationMs = settings.clock.monotonicMs() - lease.startedMs;
+    emit(withThrown({ type, ...this.#members(), ...end, durationMs }, thrown));
+  }
+
   /** One of several requests failed, and is sent again. */
-  partFailed(status: number | undefined, reason: FailureReason): void;
+  partFailed(status: number | undefined, reason: FailureReason): void {
+    const type = 'part_failed';
+    const { emit } = this.#leased.held.admitted.received;
+    if (this.#isOver || !emit.wants({ type, reason })) return;
+    emit({ type, ...this.#members(), afterMs: this.#afterMs(), status, reason });
+  }
+
+  #afterMs(): number {
+    const { settlement, admitted } = this.#leased.held;
+    return admitted.received.settings.clock.monotonicMs() - settlement.startedMs;
+  }
+
+  /** The members that all events of the attempt have. */
+  #members() {
+    const { held, channelPlan, credential } = this.#leased;
+    const { admitted, settlement } = held;
+    return {
+      requestId: admitted.received.responseContext.requestId,
+      reservationId: settlement.reservation.id,
+      attempt: this.#attempt,
+      modelId: admitted.model.id,
+      channelId: channelPlan.channel.id,
+      upstreamModel: channelPlan.upstreamModel,
+      account: shownAccount(channelPlan.channel, credential),
+    };
+  }
+}
+
+const firstByte = { type: 'first_byte' } as const;
+
+/** Undefined if the channel's function failed, because it may have meant any account. */
+function shownAccount({ account }: Channel, credential: Credential | undefined) {
+  if (credential === undefined) return account;
+  return credential.kind === 'secret' ? (namedAccount(credential) ?? account) : undefined;
 }
 
 /** A reply that may go to the caller. */
@@ -94,7 +169,7 @@ export interface UpstreamReply {
   readonly lease: ChannelLease | undefined;
   /** The HTTP status of the upstream; undefined if no upstream was called. */
   readonly status: number | undefined;
-  /** Reports the end of the attempt that gave the reply; undefined if nobody listens. */
+  /** Of the attempt that gave the reply; undefined if no upstream was called. */
   readonly report?: AttemptReport | undefined;
   /** The account that served it; only set if later requests may refer to the reply. */
   readonly account?: string;

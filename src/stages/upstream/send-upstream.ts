@@ -3,12 +3,13 @@
  * abort, throw or answer anything: that fails the attempt, and must not keep a call, its hold and
  * its caller waiting forever.
  */
-import { swallowErrors } from '../../events.ts';
+
 import type {
   UpstreamClient,
   UpstreamRequest,
   UpstreamResponse,
 } from '../../ports/upstream-client.ts';
+import { swallowErrors } from '../../thrown.ts';
 import type { DetachableBody } from '../../upstream/body/head.ts';
 import { type OpenedBody, openedBody } from '../../upstream/body/opened.ts';
 import { clientFailure, requestFailure, transportError } from '../../upstream/transport-error.ts';

@@ -3,23 +3,21 @@
 import { findElidedFault } from '../../bytes/json/scan/body.ts';
 import type { Call } from '../../call.ts';
 import { isUpstreamError, type UpstreamError } from '../../errors.ts';
-import { isHostFailure } from '../../host-failures.ts';
 import type { UpstreamRequest } from '../../ports/upstream-client.ts';
 import { nameOf } from '../../upstream/accounts.ts';
 import type { Access } from '../models/model-plan.ts';
 import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
-import type {
-  Attempt,
-  AttemptEnd,
+import {
+  type Attempt,
+  type AttemptEnd,
   AttemptReport,
-  Chosen,
-  Leased,
-  OpenedReply,
-  UpstreamOutcome,
-  UpstreamReply,
-  Upstreams,
+  type Chosen,
+  type Leased,
+  type OpenedReply,
+  type UpstreamOutcome,
+  type UpstreamReply,
+  type Upstreams,
 } from './attempt.ts';
-import { reportAttempt } from './attempt-events.ts';
 import { namedAccount, secretIn, servingAccount } from './credential.ts';
 import {
   badReply,
@@ -38,7 +36,7 @@ import { safeError, shownError } from './shown-error.ts';
 export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { prepared, channelPlan, held } = leased;
   const { admitted } = held;
-  const report = admitted.received.emit.isObserved ? reportAttempt(leased) : undefined;
+  const report = new AttemptReport(leased);
   const attempt = { leased, latestResponse: { status: undefined }, report };
   let series: RequestSeries | undefined;
   try {
@@ -79,7 +77,7 @@ function failedAttempt(
     const { status } = latestResponse;
     const end = { status, reason: 'internal_error', mayHaveRun } as const;
     addToRecord(leased, end);
-    report?.ended(end);
+    report.ended(end);
     throw bug;
   }
 }
@@ -141,7 +139,7 @@ function seriesDeps(
         ? refusedByUpstream(failed.report, call, model, access)
         : badReply(failed, call, model),
     failureOfBreak: (error) => failedTransport(error, call, model),
-    report: ({ reason }) => report?.partFailed(latestResponse.status, reason),
+    report: ({ reason }) => report.partFailed(latestResponse.status, reason),
     mayRetry: budget.mayRetry,
   };
 }
@@ -244,7 +242,7 @@ function recordAttempt(tried: UpstreamOutcome, attempt: Attempt): UpstreamOutcom
   const mayHaveRun = reply.kind !== 'whole' || reply.ending !== 'not_run';
   const end = { status, reason: undefined, mayHaveRun };
   leased.lease.answered();
-  if (report !== undefined) reportReply(reply, end, report);
+  reportReply(reply, end, report);
   // Last, so that an attempt is not added twice if something above throws.
   addToRecord(leased, end);
   return tried;
@@ -259,13 +257,9 @@ function recordFailure(
   const failure = blameCallerIfInvalidJson(reported, call);
   const { reason, ending, healthSignal } = failure;
   const end = { status, reason, mayHaveRun: ending !== 'not_run' };
-  // Without a listener, what only the host can fix becomes a process warning. An account that
-  // `credential` named may be one of a user, whose mistake is not the host's.
-  const isHosts = isHostFailure(reason) && namedAccount(leased.credential) === undefined;
-  const reporter = report ?? (isHosts ? reportAttempt(leased) : undefined);
   // Providers answer counts apart from their models, so a count tells nothing about the channel.
   leased.lease.end(call.operation.isFree ? { kind: 'neutral' } : healthSignal);
-  reporter?.ended(end, thrownBy(failure, leased));
+  report.ended(end, thrownBy(failure, leased));
   addToRecord(leased, end);
   return failure;
 }

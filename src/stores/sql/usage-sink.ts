@@ -1,10 +1,10 @@
 /** The usage log in a table: buffered, written in batches with one write in flight, and queried. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../clock.ts';
-import { swallowErrors } from '../../events.ts';
 import { jsonWithBigints } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
+import { swallowErrors } from '../../thrown.ts';
 import type { SqlEngine, SqlRow } from './engine.ts';
 import { type SqlRefusals, sqlRefusals } from './refusals.ts';
 import { type SqlUsageQueries, sqlUsageQueries } from './usage-queries.ts';
