@@ -1,7 +1,8 @@
 /** `tollgate migrate`: brings the tables in SQLite and PostgreSQL up to date. */
 import { dirname } from 'node:path';
 import { migratePostgres, postgresMigrations } from '../stores/postgres/migrations.ts';
-import { migrateSqlite, sqliteMigrations } from '../stores/sqlite/schema.ts';
+import { migrateSqlite } from '../stores/sqlite/database.ts';
+import { sqliteMigrations } from '../stores/sqlite/schema.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
 import type { ServeConfig } from './config/config.ts';
 import { configFile } from './config-file.ts';

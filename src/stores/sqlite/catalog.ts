@@ -9,14 +9,14 @@ import { publishedCatalogShape } from '../../catalog/published-catalog-options.t
 import { type Clock, systemClock } from '../../clock.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlCatalogTable } from '../sql/catalog-table.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and how the secrets that its models refer to are resolved. */
 export interface SqliteCatalogOptions extends PublishedCatalogOptions {
   /** Open and migrated. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
 }
 
 const optionsSchema = strict('must be an object', { client: aHandle, ...publishedCatalogShape });
@@ -37,6 +37,6 @@ export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<Publ
   return publishedCatalog('sqliteCatalog', sqliteCatalogTable(client, clock), options);
 }
 
-export function sqliteCatalogTable(client: SqliteHandle, clock: Clock): CatalogTable {
+export function sqliteCatalogTable(client: SqliteClient, clock: Clock): CatalogTable {
   return sqlCatalogTable(sqliteEngine(client, clock), insertVersion);
 }

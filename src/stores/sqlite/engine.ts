@@ -1,11 +1,13 @@
 /** SQLite as the stores of `sql/` use it. */
 import { type Clock, systemClock } from '../../clock.ts';
 import { isError } from '../../errors.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
 import type { SqlValue } from '../sql/columns.ts';
-import type { SqlDialect, SqlEngine, SqlInsert, SqlTable } from '../sql/engine.ts';
+import type { SqlDialect, SqlEngine, SqlFunctions, SqlInsert, SqlTable } from '../sql/engine.ts';
+import { performerOf, type SqliteClient } from './database.ts';
 import { isRefused } from './failure.ts';
-import { forgetful, functions } from './functions.ts';
-import { connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
+import type { SqliteValue } from './handle.ts';
+import type { InputOf } from './operations.ts';
 
 const tables: Readonly<Record<SqlTable, string>> = {
   keys: 'tollgate_key',
@@ -35,19 +37,22 @@ export const sqliteDialect: SqlDialect = {
  *
  * @param clock of the leases
  */
-export function sqliteEngine(client: SqliteHandle, clock: Clock = systemClock()): SqlEngine {
-  const connection = connectionTo(client);
+export function sqliteEngine(client: SqliteClient, clock: Clock = systemClock()): SqlEngine {
+  const { perform } = performerOf(client);
+  const at = (options?: CallOptions) => ({ ...options, nowMs: clock.now() });
   const prepared = new Map<string, Prepared>();
-  const rows = (text: string, values: readonly SqlValue[]): readonly unknown[] => {
+  const bound = (text: string, values: readonly SqlValue[]) => {
     let statement = prepared.get(text);
     if (statement === undefined) {
       statement = prepare(text);
       prepared.set(text, statement);
     }
-    const bound = statement.values.map((value) =>
-      value === 'now' ? BigInt(clock.now()) : bindable(values[value]),
+    const { sql } = statement;
+    const nowMs = clock.now();
+    const inOrder = statement.values.map((value) =>
+      value === 'now' ? BigInt(nowMs) : bindable(values[value]),
     );
-    return connection.rows(statement.sql, ...bound);
+    return { sql, values: inOrder };
   };
   return {
     dialect: sqliteDialect,
@@ -55,26 +60,21 @@ export function sqliteEngine(client: SqliteHandle, clock: Clock = systemClock())
     // The holder of the lock may be in this process.
     closing: { maxTries: Number.POSITIVE_INFINITY, pauseMs: 100 },
     isRefused: (error) => isError(error) && isRefused(error.cause),
-    read: async (text, values, options) => connection.reading(() => rows(text, values), options),
+    read: async (text, values, options) => perform('query', bound(text, values), at(options)),
     insert: async (into, given, options) => {
       if (given.length === 0) return;
-      const sql = insertOf(into);
-      connection.transaction(
-        () => {
-          for (const row of given) {
-            connection.run(sql, ...into.columns.map(({ name }) => bindable(row[name])));
-          }
-        },
-        { ...options, isDurable: into.mayBeLost !== true },
-      );
+      const rows = given.map((row) => into.columns.map(({ name }) => bindable(row[name])));
+      const mayBeLost = into.mayBeLost === true;
+      await perform('insert', { sql: insertOf(into), rows, mayBeLost }, at(options));
     },
     change: async (text, values, options) =>
-      connection.transaction(() => rows(`${text} RETURNING 1`, values).length, options),
-    call: async (name, input, options, bytes) =>
-      connection.transaction(() => functions[name](connection, input, clock.now(), bytes), {
-        ...options,
-        isDurable: !forgetful.has(name),
-      }),
+      perform('change', bound(`${text} RETURNING 1`, values), at(options)),
+    call: async <Name extends keyof SqlFunctions>(
+      name: Name,
+      input: InputOf<Name>,
+      options?: CallOptions,
+      bytes?: Uint8Array,
+    ) => perform(name, input, { ...at(options), bytes }),
   };
 }
 

@@ -32,6 +32,9 @@ export interface Connection {
   rows(sql: string, ...values: SqliteValue[]): readonly unknown[];
   row(sql: string, ...values: SqliteValue[]): unknown;
   run(sql: string, ...values: SqliteValue[]): void;
+  exec(sql: string): void;
+  /** Repeats a statement that no transaction may contain until no other connection blocks it. */
+  execWhenFree(sql: string, timeoutMs: number): void;
   /**
    * Runs work in a transaction that holds the write lock from its beginning.
    *
@@ -88,6 +91,10 @@ export function connectionTo(db: SqliteHandle): Connection {
     run: (sql, ...values) => {
       statement(sql).run(...values);
     },
+    exec: (sql) => {
+      db.exec(sql);
+    },
+    execWhenFree: (sql, timeoutMs) => execWhenFree(db, sql, timeoutMs),
     transaction: (work, options) => {
       mapErrors(options, () => {
         configure();
@@ -152,7 +159,7 @@ function mapErrors<T>(options: CallOptions | undefined, work: () => T): T {
  * Repeats a statement until no other connection blocks it, or the deadline has passed. It is
  * synchronous and each try waits for the busy timeout, so the time is counted in tries.
  */
-export function execWhenFree(db: SqliteHandle, sql: string, timeoutMs: number): void {
+function execWhenFree(db: SqliteHandle, sql: string, timeoutMs: number): void {
   for (let remainingMs = timeoutMs; ; remainingMs -= busyTimeoutMs) {
     try {
       db.exec(sql);

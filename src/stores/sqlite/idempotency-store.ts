@@ -4,14 +4,14 @@ import type { Clock } from '../../clock.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlIdempotencyStore } from '../sql/idempotency-store.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock of the leases. */
 export interface SqliteIdempotencyStoreOptions {
   /** Open and migrated. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
   /** The clock by which leases end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
 }

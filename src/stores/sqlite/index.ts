@@ -33,6 +33,7 @@ export type {
   UsageRetention,
 } from '../sql/usage-report.ts';
 export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
+export { migrateSqlite, type SqliteClient, type SqliteDatabase } from './database.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
 export { type SqliteIdempotencyStoreOptions, sqliteIdempotencyStore } from './idempotency-store.ts';
 export {
@@ -57,7 +58,7 @@ export {
   type SqliteResultStoreOptions,
   sqliteResultStore,
 } from './result-store.ts';
-export { migrateSqlite, sqliteMigrations } from './schema.ts';
+export { sqliteMigrations } from './schema.ts';
 export {
   type SqliteUsageSink,
   type SqliteUsageSinkOptions,

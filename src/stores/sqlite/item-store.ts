@@ -4,14 +4,14 @@ import type { Clock } from '../../clock.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
 import { itemStoreMembers } from '../sql/option-members.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and how many bytes are kept. */
 export interface SqliteItemStoreOptions extends SqlItemStoreOptions {
   /** Open and migrated. Better a file of its own, because no backup needs items. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
   /** The clock by which items end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
 }

@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlKeyStore, type SqlKeyStoreOptions, sqlKeyStore } from '../sql/key-store.ts';
 import { keyStoreMembers } from '../sql/option-members.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and the pepper of the digests. */
 export interface SqliteKeyStoreOptions extends SqlKeyStoreOptions {
   /** Open and migrated. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
 }
 
 /** A key table whose methods always return promises. */

@@ -4,7 +4,6 @@
  */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import { isError } from '../../errors.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import {
   checkAdjust,
@@ -14,20 +13,16 @@ import {
   checkRow,
   checkSweep,
 } from '../../ports/quota-input.ts';
-import type { AdjustInput, AdjustResult, QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaStore } from '../../ports/quota-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
-import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
-import { isBusy } from './failure.ts';
-import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
+import { isDatabase, performerOf, type SqliteClient } from './database.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
-import { findHold, type PartitionLedger } from './quota-ledger.ts';
-import { adjust, extend, read, release, reserve, settle } from './quota-operations.ts';
-import { schemaProblems } from './schema.ts';
+import type { InputOf, OperationName } from './operations.ts';
 
 /** The database, the clock of the leases, and how long ended reservations are remembered. */
 export interface SqliteQuotaStoreOptions {
   /** Open, migrated, and not inside a transaction when the store is called. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
   /** The clock by which leases end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
   /** How long an ended reservation is remembered to answer repeats. Default: an hour. */
@@ -39,34 +34,6 @@ const optionsSchema = strict('must be an object', {
   endedTtlMs: positive.optional(),
 } satisfies Record<keyof SqliteQuotaStoreOptions, z.ZodType>);
 
-// INDEXED BY, because the planner prefers the primary key and would read all ended reservations.
-const selectDue = `
-SELECT quota_partition, id FROM tollgate_hold INDEXED BY tollgate_hold_due
-WHERE state = 'held' AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`;
-const selectDueOfPartition = `
-SELECT quota_partition, id FROM tollgate_hold INDEXED BY tollgate_hold_due
-WHERE state = 'held' AND due_at_ms <= ? AND quota_partition = ? ORDER BY due_at_ms LIMIT ?`;
-const forgetHolds = `
-DELETE FROM tollgate_hold WHERE (quota_partition, id) IN (
-  SELECT quota_partition, id FROM tollgate_hold
-  WHERE ended_at_ms <= ? ORDER BY ended_at_ms LIMIT ?
-)`;
-const selectAdjustment = `
-SELECT id FROM tollgate_adjustment WHERE quota_partition = ? AND id = ?`;
-const insertAdjustment = `
-INSERT INTO tollgate_adjustment (quota_partition, id, adjusted_at_ms) VALUES (?, ?, ?)`;
-
-/** Statements of sweeps and adjustments, exported so that a test can check their query plans. */
-export const sweepStatements: readonly string[] = [
-  selectDue,
-  selectDueOfPartition,
-  forgetHolds,
-  selectAdjustment,
-];
-
-/** Ended holds that one sweep deletes at most: with a sweep every 30 s, enough for 300 calls/s. */
-const maxForgotten = 10_000n;
-
 /**
  * A quota store over a migrated database; its methods return directly, never a promise. Adjustments
  * are remembered forever, since a payment may be reported again after days.
@@ -77,132 +44,49 @@ const maxForgotten = 10_000n;
 export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
   checkMakerOptions('sqliteQuotaStore', optionsSchema, options, handleRemedy);
   const { client, clock = systemClock(), endedTtlMs = 3_600_000 } = options;
-  const connection = connectionTo(client);
-  const durability = connection.reading(() => (isInFile(connection) ? 'durable' : 'process'));
-
-  const inLedger = <T>(
-    partition: string,
-    callOptions: CallOptions | undefined,
-    work: (ledger: PartitionLedger) => T,
-  ): T =>
-    connection.transaction(() => work({ connection, partition, nowMs: clock.now() }), callOptions);
+  const { perform } = performerOf(client);
+  const isInFile = isDatabase(client)
+    ? client.isInFile
+    : perform('isInFile', undefined, { nowMs: 0 });
+  const asked = <Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    callOptions?: CallOptions,
+  ) => perform(name, input, { ...callOptions, nowMs: clock.now() });
 
   return {
-    durability,
+    durability: isInFile === true ? 'durable' : 'process',
     reserve: (input, callOptions) => {
       checkReserve(input);
-      return inLedger(input.partition, callOptions, (ledger) => reserve(ledger, input));
+      return asked('reserve', input, callOptions);
     },
     extend: (inputs, callOptions) => {
       checkExtend(inputs);
-      if (inputs.length === 0) return [];
-      return connection.transaction(() => {
-        const nowMs = clock.now();
-        return inputs.map((input) =>
-          extend({ connection, partition: input.partition, nowMs }, input),
-        );
-      }, callOptions);
+      return inputs.length === 0 ? [] : asked('extend', inputs, callOptions);
     },
     settle: (input, callOptions) => {
       checkEnding(input);
-      return inLedger(input.partition, callOptions, (ledger) => settle(ledger, input));
+      return asked('settle', input, callOptions);
     },
     release: (input, callOptions) => {
       checkEnding(input);
-      return inLedger(input.partition, callOptions, (ledger) => release(ledger, input));
+      return asked('release', input, callOptions);
     },
     sweep: (bounds) => {
       checkSweep(bounds);
-      return connection.transaction(() => {
-        const nowMs = clock.now();
-        connection.run(forgetHolds, BigInt(nowMs - endedTtlMs), maxForgotten);
-        return sweep(connection, bounds, nowMs);
-      }, bounds);
+      const { max, partition, ...callOptions } = bounds;
+      return asked('sweep', { max, partition, endedTtlMs }, callOptions);
     },
     read: (subject, period, partition, callOptions) => {
       checkRow(subject, period, partition);
-      return inLedger(partition, callOptions, (ledger) => read(ledger, subject, period));
+      return asked('state', { subject, period, partition }, callOptions);
     },
     adjust: (input, callOptions) => {
       checkAdjust(input);
-      return inLedger(input.partition, callOptions, (ledger) => adjustOnce(ledger, input));
+      return asked('adjust', input, callOptions);
     },
-    check: (callOptions) => {
-      const result = connection.reading(() => checkResult(connection), callOptions);
-      if (result.ok) checkWritable(connection);
-      return result;
-    },
+    check: (callOptions) => asked('check', undefined, callOptions),
     // The host closes its handle, and there is nothing to wait for.
     close: () => {},
   };
-}
-
-/** Whether the database has a file; one in memory has none. */
-function isInFile(connection: Connection): boolean {
-  const main = connection
-    .rows('PRAGMA database_list')
-    .find((row) => textAt(row, 'name') === 'main');
-  return (textOrNoneAt(main, 'file') ?? '') !== '';
-}
-
-function sweep(
-  connection: Connection,
-  { max, partition }: { readonly max: number; readonly partition?: string },
-  nowMs: number,
-): { readonly expired: number; readonly more: boolean } {
-  const due = (limit: number): readonly unknown[] =>
-    partition === undefined
-      ? connection.rows(selectDue, BigInt(nowMs), BigInt(limit))
-      : connection.rows(selectDueOfPartition, BigInt(nowMs), partition, BigInt(limit));
-  const expired = due(max);
-  for (const row of expired) {
-    findHold({ connection, partition: textAt(row, 'quota_partition'), nowMs }, textAt(row, 'id'));
-  }
-  return { expired: expired.length, more: due(1).length > 0 };
-}
-
-function adjustOnce(ledger: PartitionLedger, input: AdjustInput): AdjustResult {
-  const { connection, partition, nowMs } = ledger;
-  const replay = connection.row(selectAdjustment, partition, input.id) !== undefined;
-  if (!replay) connection.run(insertAdjustment, partition, input.id, BigInt(nowMs));
-  return adjust(ledger, input, replay);
-}
-
-function checkResult(connection: Connection): Awaited<ReturnType<QuotaStore['check']>> {
-  const problems = [...schemaProblems(connection), ...settingProblems(connection)];
-  return problems.length === 0 ? { ok: true } : { ok: false, problems };
-}
-
-/**
- * Rewrites a page unchanged: reading also works on a full disk or in a read-only file, where no
- * call could be charged.
- */
-function checkWritable(connection: Connection): void {
-  const rewrite = (): void => {
-    const version = integerAt(connection.row('PRAGMA user_version'), 'user_version');
-    connection.run(`PRAGMA user_version = ${version}`);
-  };
-  try {
-    connection.transaction(rewrite, { timeoutMs: lockWaitMs });
-  } catch (error) {
-    // If another connection is writing, the file can be written.
-    if (!isError(error) || !isBusy(error.cause)) throw error;
-  }
-}
-
-/** Short, because it blocks the process, and readiness probes check often. */
-const lockWaitMs = 50;
-
-function settingProblems(connection: Connection): readonly string[] {
-  const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');
-  const level = integerAt(connection.row('PRAGMA synchronous'), 'synchronous');
-  const isReadOnly = integerAt(connection.row('PRAGMA query_only'), 'query_only') === 1;
-  return [
-    // `memory` is right only for a database in memory: a crash would corrupt a file in that mode.
-    ...(mode === 'wal' || (mode === 'memory' && !isInFile(connection))
-      ? []
-      : [`journal_mode is ${mode}, not wal: run migrateSqlite(db)`]),
-    ...(level >= 2 ? [] : ['synchronous is below FULL: leave it as the store sets it']),
-    ...(isReadOnly ? ['query_only is on: give the store a handle that can write'] : []),
-  ];
 }

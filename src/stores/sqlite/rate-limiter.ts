@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlRateLimiter, sqlRateLimiter } from '../sql/rate-limiter.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock by which buckets refill. */
 export interface SqliteRateLimiterOptions {
   /** Open and migrated. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
   /** The clock by which buckets refill. Default: the machine's, which all processes share. */
   readonly clock?: Clock;
 }

@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type SqlResponseIndex, sqlResponseIndex } from '../sql/response-index.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, and the clock by which entries end. */
 export interface SqliteResponseIndexOptions {
   /** Open and migrated. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
   /** The clock by which entries end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
 }

@@ -8,14 +8,14 @@ import {
   type SqlResultStoreOptions,
   sqlResultStore,
 } from '../sql/result-store.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
 
 /** The database, how many bytes are kept, and for how long. */
 export interface SqliteResultStoreOptions extends SqlResultStoreOptions {
   /** Open and migrated. Better a file of its own: replies are large, and no backup needs them. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
   /** The clock by which replies end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
 }

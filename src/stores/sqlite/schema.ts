@@ -1,13 +1,10 @@
 /**
- * The tables as numbered migrations, and the function that applies them. A released migration never
+ * The tables as numbered migrations, and what applies them. A released migration never
  * changes; a change is a new migration.
  */
-import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
-import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt, textAt } from '../sql/columns.ts';
-import { type Connection, connectionTo, execWhenFree, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import type { Connection } from './handle.ts';
 
 /** Money is in whole nanos; STRICT tables accept no text or fraction for it. */
 const quotaTables = `
@@ -282,24 +279,22 @@ const insertVersion = 'INSERT INTO tollgate_schema (version) VALUES (?)';
  * @throws ConfigurationError where a newer version of this package has changed the tables so that
  *   this one can't use them; StoreUnavailable where the file can't be written
  */
-export function migrateSqlite(db: SqliteHandle): void {
-  checkHandle('migrateSqlite', db);
-  const connection = connectionTo(db);
+export function migrate(connection: Connection): void {
   connection.reading(() => {
     const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');
     // Switching waits for readers, so it is done only if needed. It has no effect on a database in
     // memory.
     if (mode === 'wal') return;
-    execWhenFree(db, 'PRAGMA journal_mode = WAL', migrationDeadline.timeoutMs);
+    connection.execWhenFree('PRAGMA journal_mode = WAL', migrationDeadline.timeoutMs);
   });
   connection.transaction(() => {
-    db.exec(versionTable);
+    connection.exec(versionTable);
     const version = integerAt(connection.row(selectVersion), 'version');
     const refusal = newerProblem(connection, version);
     if (refusal !== undefined) throw new ConfigurationError(`migrateSqlite: ${refusal}.`);
     for (const [index, migration] of sqliteMigrations.entries()) {
       if (index < version) continue;
-      db.exec(migration);
+      connection.exec(migration);
       connection.run(insertVersion, BigInt(index + 1));
     }
     const [problem] = layoutProblems(connection);
@@ -361,7 +356,3 @@ function layoutProblems(connection: Connection): readonly string[] {
 const oldLayout =
   "the tables are those of a version before the first release, which this package can't use: " +
   'start with a new file, or drop the tables that begin with tollgate_ and run migrateSqlite(db)';
-
-function checkHandle(maker: string, db: unknown): void {
-  checkMakerOptions(maker, z.object({ client: aHandle }), { client: db }, handleRemedy);
-}

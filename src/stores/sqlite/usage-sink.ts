@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { usageSinkMembers } from '../sql/option-members.ts';
 import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage-sink.ts';
+import type { SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
-import type { SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
 
 /** The database, and how many records may wait to be written. */
 export interface SqliteUsageSinkOptions extends SqlUsageSinkOptions {
   /** Open and migrated. */
-  readonly client: SqliteHandle;
+  readonly client: SqliteClient;
 }
 
 /** A sink whose log can be queried. */

@@ -1,8 +1,8 @@
 // suite: slow host
 /** Refusals in SQLite: two gateways over one file, and tables that are upgraded while both run. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { migrateSqlite } from '../../../src/stores/sqlite/database.ts';
 import { sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
-import { migrateSqlite } from '../../../src/stores/sqlite/schema.ts';
 import { recordedRefusals, usageRecord } from '../../../src/testing/index.ts';
 import { pass } from '../../stages/ports/failing.ts';
 import { countedIds } from '../../support/counted-ids.ts';

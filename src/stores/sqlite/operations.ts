@@ -1,0 +1,282 @@
+/**
+ * What the stores ask of a database, as plain data and functions over a connection, so that it runs
+ * on whichever thread has the connection.
+ */
+import { isError } from '../../errors.ts';
+import type { JsonValue } from '../../json.ts';
+import type {
+  AdjustInput,
+  AdjustResult,
+  ExtendInput,
+  ExtendResult,
+  QuotaState,
+  QuotaStore,
+  ReleaseInput,
+  ReleaseResult,
+  ReserveInput,
+  ReserveResult,
+  SettleInput,
+  SettleResult,
+} from '../../ports/quota-store.ts';
+import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
+import type { SqlFunctions } from '../sql/engine.ts';
+import { isBusy } from './failure.ts';
+import { forgetful, functions } from './functions.ts';
+import type { Connection, SqliteValue } from './handle.ts';
+import { findHold } from './quota-ledger.ts';
+import { adjust, extend, read, release, reserve, settle } from './quota-operations.ts';
+import { migrate, schemaProblems } from './schema.ts';
+
+/** The inputs of the operations. */
+interface Inputs extends SqlFunctions {
+  readonly query: Query;
+  readonly insert: Inserted;
+  readonly change: Query;
+  readonly reserve: ReserveInput;
+  readonly extend: readonly ExtendInput[];
+  readonly settle: SettleInput;
+  readonly release: ReleaseInput;
+  readonly sweep: Sweep;
+  readonly state: StateOf;
+  readonly adjust: AdjustInput;
+  readonly check: undefined;
+  readonly isInFile: undefined;
+  readonly migrate: undefined;
+}
+
+interface Results extends Readonly<Record<keyof SqlFunctions, JsonValue>> {
+  readonly query: readonly unknown[];
+  readonly insert: undefined;
+  readonly change: number;
+  readonly reserve: ReserveResult;
+  readonly extend: readonly ExtendResult[];
+  readonly settle: SettleResult;
+  readonly release: ReleaseResult;
+  readonly sweep: SweepResult;
+  readonly state: QuotaState | undefined;
+  readonly adjust: AdjustResult;
+  readonly check: Checked;
+  readonly isInFile: boolean;
+  readonly migrate: undefined;
+}
+
+export type OperationName = keyof Inputs;
+export type InputOf<Name extends OperationName> = Inputs[Name];
+export type ResultOf<Name extends OperationName> = Results[Name];
+
+interface Operation<Input, Result> {
+  /**
+   * How it runs: as a part of a transaction, outside of any because it begins its own, or as a
+   * query, for which a connection that only reads is enough.
+   */
+  readonly runs: 'in_transaction' | 'alone' | 'as_query';
+  /** Whether a crash of the machine may lose it, so that it waits for no disk. Default: never. */
+  mayBeLost?(input: Input): boolean;
+  run(connection: Connection, input: Input, nowMs: number, bytes?: Uint8Array): Result;
+}
+
+interface Query {
+  readonly sql: string;
+  readonly values: readonly SqliteValue[];
+}
+
+interface Inserted {
+  readonly sql: string;
+  readonly rows: readonly (readonly SqliteValue[])[];
+  readonly mayBeLost: boolean;
+}
+
+interface Sweep {
+  readonly max: number;
+  readonly partition: string | undefined;
+  /** Ended holds are forgotten after this time. */
+  readonly endedTtlMs: number;
+}
+
+interface StateOf {
+  readonly subject: string;
+  readonly period: string;
+  readonly partition: string;
+}
+
+interface SweepResult {
+  readonly expired: number;
+  readonly more: boolean;
+}
+
+type Checked = Awaited<ReturnType<QuotaStore['check']>>;
+
+export const operations: {
+  readonly [Name in OperationName]: Operation<InputOf<Name>, ResultOf<Name>>;
+} = {
+  query: {
+    runs: 'as_query',
+    run: (connection, { sql, values }) => connection.rows(sql, ...values),
+  },
+  insert: {
+    runs: 'in_transaction',
+    mayBeLost: ({ mayBeLost }) => mayBeLost,
+    run: (connection, { sql, rows }) => {
+      for (const values of rows) connection.run(sql, ...values);
+      return undefined;
+    },
+  },
+  change: {
+    runs: 'in_transaction',
+    run: (connection, { sql, values }) => connection.rows(sql, ...values).length,
+  },
+  claim: functionOf('claim'),
+  rates: functionOf('rates'),
+  keep: functionOf('keep'),
+  use: functionOf('use'),
+  reserve: {
+    runs: 'in_transaction',
+    run: (connection, input, nowMs) =>
+      reserve({ connection, partition: input.partition, nowMs }, input),
+  },
+  extend: {
+    runs: 'in_transaction',
+    run: (connection, inputs, nowMs) =>
+      inputs.map((input) => extend({ connection, partition: input.partition, nowMs }, input)),
+  },
+  settle: {
+    runs: 'in_transaction',
+    run: (connection, input, nowMs) =>
+      settle({ connection, partition: input.partition, nowMs }, input),
+  },
+  release: {
+    runs: 'in_transaction',
+    run: (connection, input, nowMs) =>
+      release({ connection, partition: input.partition, nowMs }, input),
+  },
+  sweep: { runs: 'in_transaction', run: sweep },
+  state: {
+    runs: 'in_transaction',
+    run: (connection, { subject, period, partition }, nowMs) =>
+      read({ connection, partition, nowMs }, subject, period),
+  },
+  adjust: { runs: 'in_transaction', run: adjustOnce },
+  check: { runs: 'alone', run: check },
+  isInFile: { runs: 'alone', run: (connection) => connection.reading(() => isInFile(connection)) },
+  migrate: {
+    runs: 'alone',
+    run: (connection) => {
+      migrate(connection);
+      return undefined;
+    },
+  },
+};
+
+function functionOf<Name extends keyof SqlFunctions>(
+  name: Name,
+): Operation<SqlFunctions[Name], JsonValue> {
+  return {
+    runs: 'in_transaction',
+    mayBeLost: () => forgetful.has(name),
+    run: functions[name],
+  };
+}
+
+// INDEXED BY, because the planner prefers the primary key and would read all ended reservations.
+const selectDue = `
+SELECT quota_partition, id FROM tollgate_hold INDEXED BY tollgate_hold_due
+WHERE state = 'held' AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`;
+const selectDueOfPartition = `
+SELECT quota_partition, id FROM tollgate_hold INDEXED BY tollgate_hold_due
+WHERE state = 'held' AND due_at_ms <= ? AND quota_partition = ? ORDER BY due_at_ms LIMIT ?`;
+const forgetHolds = `
+DELETE FROM tollgate_hold WHERE (quota_partition, id) IN (
+  SELECT quota_partition, id FROM tollgate_hold
+  WHERE ended_at_ms <= ? ORDER BY ended_at_ms LIMIT ?
+)`;
+const selectAdjustment = `
+SELECT id FROM tollgate_adjustment WHERE quota_partition = ? AND id = ?`;
+const insertAdjustment = `
+INSERT INTO tollgate_adjustment (quota_partition, id, adjusted_at_ms) VALUES (?, ?, ?)`;
+
+/** Statements of sweeps and adjustments, exported so that a test can check their query plans. */
+export const sweepStatements: readonly string[] = [
+  selectDue,
+  selectDueOfPartition,
+  forgetHolds,
+  selectAdjustment,
+];
+
+/** Ended holds that one sweep deletes at most: with a sweep every 30 s, enough for 300 calls/s. */
+const maxForgotten = 10_000n;
+
+function sweep(
+  connection: Connection,
+  { max, partition, endedTtlMs }: Sweep,
+  nowMs: number,
+): SweepResult {
+  connection.run(forgetHolds, BigInt(nowMs - endedTtlMs), maxForgotten);
+  const due = (limit: number): readonly unknown[] =>
+    partition === undefined
+      ? connection.rows(selectDue, BigInt(nowMs), BigInt(limit))
+      : connection.rows(selectDueOfPartition, BigInt(nowMs), partition, BigInt(limit));
+  const expired = due(max);
+  for (const row of expired) {
+    findHold({ connection, partition: textAt(row, 'quota_partition'), nowMs }, textAt(row, 'id'));
+  }
+  return { expired: expired.length, more: due(1).length > 0 };
+}
+
+function adjustOnce(connection: Connection, input: AdjustInput, nowMs: number): AdjustResult {
+  const { partition, id } = input;
+  const replay = connection.row(selectAdjustment, partition, id) !== undefined;
+  if (!replay) connection.run(insertAdjustment, partition, id, BigInt(nowMs));
+  return adjust({ connection, partition, nowMs }, input, replay);
+}
+
+/** Whether the database has a file; one in memory has none. */
+function isInFile(connection: Connection): boolean {
+  const main = connection
+    .rows('PRAGMA database_list')
+    .find((row) => textAt(row, 'name') === 'main');
+  return (textOrNoneAt(main, 'file') ?? '') !== '';
+}
+
+function check(connection: Connection): Checked {
+  const problems = connection.reading(() => [
+    ...schemaProblems(connection),
+    ...settingProblems(connection),
+  ]);
+  if (problems.length > 0) return { ok: false, problems };
+  checkWritable(connection);
+  return { ok: true };
+}
+
+/**
+ * Rewrites a page unchanged: reading also works on a full disk or in a read-only file, where no
+ * call could be charged.
+ */
+function checkWritable(connection: Connection): void {
+  const rewrite = (): void => {
+    const version = integerAt(connection.row('PRAGMA user_version'), 'user_version');
+    connection.run(`PRAGMA user_version = ${version}`);
+  };
+  try {
+    connection.transaction(rewrite, { timeoutMs: lockWaitMs });
+  } catch (error) {
+    // If another connection is writing, the file can be written.
+    if (!isError(error) || !isBusy(error.cause)) throw error;
+  }
+}
+
+/** Short, because it blocks the process, and readiness probes check often. */
+const lockWaitMs = 50;
+
+function settingProblems(connection: Connection): readonly string[] {
+  const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');
+  const level = integerAt(connection.row('PRAGMA synchronous'), 'synchronous');
+  const isReadOnly = integerAt(connection.row('PRAGMA query_only'), 'query_only') === 1;
+  return [
+    // `memory` is right only for a database in memory: a crash would corrupt a file in that mode.
+    ...(mode === 'wal' || (mode === 'memory' && !isInFile(connection))
+      ? []
+      : [`journal_mode is ${mode}, not wal: run migrateSqlite(db)`]),
+    ...(level >= 2 ? [] : ['synchronous is below FULL: leave it as the store sets it']),
+    ...(isReadOnly ? ['query_only is on: give the store a handle that can write'] : []),
+  ];
+}
