@@ -46,6 +46,8 @@ async function buildCommonJs(): Promise<void> {
     target: 'node20',
     // Jest runs `import()` only with a flag of Node.
     supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'moduleUrl' },
+    banner: { js: "const moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
     bundle: true,
     packages: 'external',
     plugins: [
@@ -63,6 +65,19 @@ async function buildCommonJs(): Promise<void> {
   });
 }
 
+/** One file for ES modules and CommonJS, so that a bundled app can copy it. */
+async function buildWorker(): Promise<void> {
+  await build({
+    entryPoints: { 'sqlite-worker': 'src/stores/sqlite/thread/worker.ts' },
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    bundle: true,
+  });
+}
+
 const builds: readonly Options[] = [
   {
     name: 'package',
@@ -76,7 +91,10 @@ const builds: readonly Options[] = [
     splitting: true,
     // The demo uses it if the user has it; tsup would bundle what is no dependency.
     external: ['libsql'],
-    onSuccess: buildCommonJs,
+    onSuccess: async () => {
+      await buildCommonJs();
+      await buildWorker();
+    },
   },
   {
     name: 'examples',

@@ -1,68 +1,52 @@
 /** A database as the stores use it: on this thread over the host's handle, or in a worker. */
 import { z } from 'zod';
-import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
-import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
+import { connectionTo, type SqliteHandle } from './handle.ts';
 import { aHandle, handleRemedy } from './handle-check.ts';
-import { type InputOf, type OperationName, operations, type ResultOf } from './operations.ts';
+import {
+  type InputOf,
+  type OperationName,
+  type PerformOptions,
+  performOn,
+  type ResultOf,
+} from './operations.ts';
 
-/** A database in a worker thread, opened by `openSqlite`. */
+/** A database in a worker thread, opened by `openSqlite`: the `client` of all stores. */
 export interface SqliteDatabase {
-  /**
-   * Runs an operation of the stores; not for hosts.
-   *
-   * @internal
-   */
+  /** False for one in memory. */
+  readonly isInFile: boolean;
+  /** Waits for what the stores have asked for, and closes the file. */
+  close(): Promise<void>;
+}
+
+/** The same, as the stores see it. */
+export interface OpenDatabase extends SqliteDatabase, Performer {}
+
+/** What runs operations. */
+export interface Performer {
   perform<Name extends OperationName>(
     name: Name,
     input: InputOf<Name>,
     options: PerformOptions,
   ): MaybePromise<ResultOf<Name>>;
-  /** False for one in memory. */
-  readonly isInFile: boolean;
-  /** Waits for what is queued, and closes the file. */
-  close(): Promise<void>;
 }
-
-export interface PerformOptions extends CallOptions {
-  /** The time by the store's clock. */
-  readonly nowMs: number;
-  /** What the input says of them is in the operation. */
-  readonly bytes?: Uint8Array | undefined;
-}
-
-/** What runs operations. */
-export interface Performer extends Pick<SqliteDatabase, 'perform'> {}
 
 /** What the stores take as their `client`. */
 export type SqliteClient = SqliteHandle | SqliteDatabase;
 
-export function isDatabase(client: SqliteClient): client is SqliteDatabase {
+export function isDatabase(client: SqliteClient): client is OpenDatabase {
   return 'perform' in client;
 }
 
 /** The database itself, or one over the host's handle, which answers directly. */
 export function performerOf(client: SqliteClient): Performer {
   if (isDatabase(client)) return client;
+  if (!('exec' in client)) throw new TypeError('not a database of openSqlite()');
   const connection = connectionTo(client);
   return {
     perform: (name, input, options) => performOn(connection, name, input, options),
   };
-}
-
-/** Runs one operation, in a transaction of its own where it needs one. */
-export function performOn<Name extends OperationName>(
-  connection: Connection,
-  name: Name,
-  input: InputOf<Name>,
-  { nowMs, bytes, ...options }: PerformOptions,
-): ResultOf<Name> {
-  const operation = operations[name];
-  const run = () => operation.run(connection, input, nowMs, bytes);
-  if (operation.runs === 'alone') return run();
-  if (operation.runs === 'as_query') return connection.reading(run, options);
-  const isDurable = operation.mayBeLost?.(input) !== true;
-  return connection.transaction(run, { ...options, isDurable });
 }
 
 /**

@@ -59,6 +59,7 @@ export {
   sqliteResultStore,
 } from './result-store.ts';
 export { sqliteMigrations } from './schema.ts';
+export { type OpenSqliteOptions, openSqlite, type SqliteDriver } from './thread/open.ts';
 export {
   type SqliteUsageSink,
   type SqliteUsageSinkOptions,

@@ -4,6 +4,7 @@
  */
 import { isError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
 import type {
   AdjustInput,
   AdjustResult,
@@ -73,6 +74,13 @@ interface Operation<Input, Result> {
   /** Whether a crash of the machine may lose it, so that it waits for no disk. Default: never. */
   mayBeLost?(input: Input): boolean;
   run(connection: Connection, input: Input, nowMs: number, bytes?: Uint8Array): Result;
+}
+
+export interface PerformOptions extends CallOptions {
+  /** The time by the store's clock. */
+  readonly nowMs: number;
+  /** The content of an input that is otherwise JSON. */
+  readonly bytes?: Uint8Array | undefined;
 }
 
 interface Query {
@@ -166,6 +174,21 @@ export const operations: {
     },
   },
 };
+
+/** Runs one operation, in a transaction of its own where it needs one. */
+export function performOn<Name extends OperationName>(
+  connection: Connection,
+  name: Name,
+  input: InputOf<Name>,
+  { nowMs, bytes, ...options }: PerformOptions,
+): ResultOf<Name> {
+  const operation = operations[name];
+  const run = () => operation.run(connection, input, nowMs, bytes);
+  if (operation.runs === 'alone') return run();
+  if (operation.runs === 'as_query') return connection.reading(run, options);
+  const isDurable = operation.mayBeLost?.(input) !== true;
+  return connection.transaction(run, { ...options, isDurable });
+}
 
 function functionOf<Name extends keyof SqlFunctions>(
   name: Name,

@@ -1,0 +1,108 @@
+/** Runs what a worker was asked: all of it in one transaction, with one commit. */
+import { StoreUnavailable } from '../../../ports/call-options.ts';
+import { failureOf } from '../failure.ts';
+import type { Connection } from '../handle.ts';
+import { type OperationName, operations, performOn } from '../operations.ts';
+import { type Answer, type Asked, monotonicMs, sentError } from './messages.ts';
+
+/** The answers in the order of the operations. Never throws. */
+export function answersTo(connection: Connection, asked: readonly Asked[]): readonly Answer[] {
+  const answers: Answer[] = [];
+  for (let at = 0; at < asked.length; ) {
+    const end = endOfGroup(asked, at);
+    const group = asked.slice(at, end);
+    const [first] = group;
+    answers.push(
+      ...(group.length === 1 && first !== undefined
+        ? [answered(() => alone(connection, first))]
+        : together(connection, group)),
+    );
+    at = end;
+  }
+  return answers;
+}
+
+/** Those that can share a transaction follow each other; others are on their own. */
+function endOfGroup(asked: readonly Asked[], begin: number): number {
+  let end = begin;
+  while (operations[asked[end]?.name ?? 'check'].runs === 'in_transaction') end += 1;
+  return Math.max(end, begin + 1);
+}
+
+function alone<Name extends OperationName>(connection: Connection, asked: Asked<Name>): unknown {
+  const { name, input, nowMs, bytes } = asked;
+  refuseLate(asked);
+  return performOn(connection, name, input, { nowMs, bytes, timeoutMs: remainingMs([asked]) });
+}
+
+/**
+ * One commit for all. An operation that fails is undone alone; if the transaction itself fails,
+ * nothing is done, and if the commit fails, nobody knows.
+ */
+function together(connection: Connection, group: readonly Asked[]): readonly Answer[] {
+  const isDurable = group.some((asked) => !mayBeLost(asked));
+  try {
+    return connection.transaction(() => group.map((asked) => inSavepoint(connection, asked)), {
+      timeoutMs: remainingMs(group),
+      isDurable,
+    });
+  } catch (error) {
+    const failed = { error: sentError(error) };
+    return group.map(() => failed);
+  }
+}
+
+function mayBeLost<Name extends OperationName>({ name, input }: Asked<Name>): boolean {
+  return operations[name].mayBeLost?.(input) === true;
+}
+
+function inSavepoint<Name extends OperationName>(
+  connection: Connection,
+  asked: Asked<Name>,
+): Answer {
+  const { name, input, nowMs, bytes } = asked;
+  connection.run('SAVEPOINT tollgate');
+  let answer: Answer;
+  try {
+    refuseLate(asked);
+    answer = { value: operations[name].run(connection, input, nowMs, bytes) };
+  } catch (error) {
+    undo(connection, error);
+    answer = { error: sentError(failureOf(error, 'not_done')) };
+  }
+  connection.run('RELEASE tollgate');
+  return answer;
+}
+
+/** A full disk or an I/O error ends the whole transaction, and with it the savepoint. */
+function undo(connection: Connection, cause: unknown): void {
+  try {
+    connection.run('ROLLBACK TO tollgate');
+  } catch {
+    throw new StoreUnavailable('SQLite ended the transaction', { outcome: 'not_done', cause });
+  }
+}
+
+function answered(work: () => unknown): Answer {
+  try {
+    return { value: work() };
+  } catch (error) {
+    return { error: sentError(failureOf(error, 'unknown')) };
+  }
+}
+
+function refuseLate({ deadlineMs }: Asked): void {
+  if (deadlineMs === undefined || deadlineMs > monotonicMs()) return;
+  throw new StoreUnavailable('the time for the call was over', { outcome: 'not_done' });
+}
+
+/** As long as any of them may wait for a lock. */
+function remainingMs(group: readonly Asked[]): number {
+  const nowMs = monotonicMs();
+  const times = group.map(({ deadlineMs }) =>
+    Math.max(0, (deadlineMs ?? nowMs + usualWaitMs) - nowMs),
+  );
+  return Math.max(...times);
+}
+
+const usualWaitMs = 1_000;

@@ -1,0 +1,195 @@
+/**
+ * One worker and what waits for it: at most one group is on its way, and what arrives meanwhile
+ * goes together into the next one. A worker that died is started again.
+ */
+import type { Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../../../ports/call-options.ts';
+import type { InputOf, OperationName, PerformOptions, ResultOf } from '../operations.ts';
+import {
+  type Asked,
+  type FromWorker,
+  monotonicMs,
+  receivedError,
+  type ToWorker,
+} from './messages.ts';
+
+interface Waiting {
+  readonly asked: Asked;
+  readonly signal: AbortSignal | undefined;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** So that one commit does not keep the first of a long queue waiting for the last. */
+const maxGroup = 128;
+/** A worker that dies at its start must not be started in a loop. */
+const restartMs = 1_000;
+
+export class DatabaseThread {
+  readonly #start: () => Worker;
+  /** What is known of operations that a worker had when it died. */
+  readonly #outcome: 'not_done' | 'unknown';
+  #worker: Worker | undefined;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  #isOpen = false;
+  #isScheduled = false;
+  #isClosing = false;
+  #waiting: Waiting[] = [];
+  #sent: readonly Waiting[] = [];
+  #lastError: unknown;
+  #onChange: () => void = () => {};
+
+  constructor(start: () => Worker, outcome: 'not_done' | 'unknown') {
+    this.#start = start;
+    this.#outcome = outcome;
+  }
+
+  /** Resolves with what the worker says of its file; rejects if it could not open it. */
+  open(): Promise<{ readonly isInFile: boolean }> {
+    return new Promise((resolve, reject) => {
+      this.#onChange = () => {
+        if (this.#worker === undefined) reject(this.#lastError);
+      };
+      this.#launch((message) => {
+        if ('opened' in message) resolve(message.opened);
+      });
+    });
+  }
+
+  perform<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    { nowMs, bytes, timeoutMs, signal }: PerformOptions,
+  ): Promise<ResultOf<Name>> {
+    if (this.#isClosing) return Promise.reject(notDone('the database is closed'));
+    const deadlineMs = timeoutMs === undefined ? undefined : monotonicMs() + timeoutMs;
+    return new Promise((resolve, reject) => {
+      const asked: Asked<Name> = { name, input, nowMs, bytes, deadlineMs };
+      this.#waiting.push({ asked, signal, resolve, reject });
+      this.#worker?.ref();
+      this.#schedule();
+    });
+  }
+
+  /** Waits for what was asked before, and for the end of the worker. */
+  close(): Promise<void> {
+    this.#isClosing = true;
+    return new Promise((resolve) => {
+      this.#onChange = () => {
+        if (this.#waiting.length > 0 || this.#sent.length > 0) return;
+        if (this.#worker === undefined) resolve();
+        else this.#post('close');
+      };
+      this.#worker?.ref();
+      this.#onChange();
+    });
+  }
+
+  /** What one turn of the event loop asks for goes in one message. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#sent.length > 0) return;
+    this.#isScheduled = true;
+    if (this.#worker === undefined) {
+      const waitMs = Math.max(0, this.#startedMs + restartMs - monotonicMs());
+      setTimeout(() => this.#relaunch(), waitMs);
+    } else if (this.#isOpen) setImmediate(() => this.#flush());
+  }
+
+  #relaunch(): void {
+    this.#launch(() => {});
+  }
+
+  #launch(onMessage: (message: FromWorker) => void): void {
+    this.#startedMs = monotonicMs();
+    let worker: Worker;
+    try {
+      worker = this.#start();
+    } catch (error) {
+      this.#lastError = error;
+      return this.#ended();
+    }
+    this.#worker = worker;
+    worker
+      .on('message', (message: FromWorker) => {
+        onMessage(message);
+        this.#receive(message);
+      })
+      .on('error', (error) => {
+        this.#lastError = error;
+      })
+      .on('exit', () => this.#ended());
+  }
+
+  #receive(message: FromWorker): void {
+    if ('answers' in message) return this.#settle(message.answers);
+    if ('failed' in message) {
+      this.#lastError = receivedError(message.failed);
+      return;
+    }
+    this.#isOpen = true;
+    this.#isScheduled = false;
+    this.#next();
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    const nowMs = monotonicMs();
+    const group: Waiting[] = [];
+    const late: Waiting[] = [];
+    for (const one of this.#waiting.splice(0, maxGroup)) {
+      const isLate = one.signal?.aborted === true || (one.asked.deadlineMs ?? nowMs) < nowMs;
+      (isLate ? late : group).push(one);
+    }
+    for (const one of late) one.reject(notDone('the call ended before its turn'));
+    this.#sent = group;
+    if (group.length === 0) return this.#next();
+    try {
+      this.#post(group.map(({ asked }) => asked));
+    } catch (error) {
+      // A value that can't be sent to another thread.
+      this.#sent = [];
+      for (const one of group) one.reject(error);
+      this.#next();
+    }
+  }
+
+  #post(message: ToWorker): void {
+    this.#worker?.postMessage(message);
+  }
+
+  #settle(answers: Extract<FromWorker, { readonly answers: unknown }>['answers']): void {
+    const sent = this.#sent;
+    this.#sent = [];
+    for (const [index, { resolve, reject }] of sent.entries()) {
+      const answer = answers[index];
+      if (answer === undefined) reject(notDone('the worker gave no answer'));
+      else if ('error' in answer) reject(receivedError(answer.error));
+      else resolve(answer.value);
+    }
+    this.#next();
+  }
+
+  #ended(): void {
+    this.#worker = undefined;
+    this.#isOpen = false;
+    this.#isScheduled = false;
+    const lost = this.#sent;
+    this.#sent = [];
+    const cause = this.#lastError;
+    const outcome = this.#outcome;
+    for (const { reject } of lost) {
+      reject(new StoreUnavailable("the database's worker ended", { outcome, cause }));
+    }
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#waiting.length > 0) this.#schedule();
+    else if (this.#sent.length === 0) this.#worker?.unref();
+    this.#onChange();
+  }
+}
+
+function notDone(message: string): StoreUnavailable {
+  return new StoreUnavailable(message, { outcome: 'not_done' });
+}

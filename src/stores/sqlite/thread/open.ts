@@ -1,0 +1,131 @@
+/**
+ * Opens a database in worker threads, so that no disk sync stops the host's event loop: one that
+ * writes, and one that reads beside it.
+ */
+import { createRequire, isBuiltin } from 'node:module';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { z } from 'zod';
+import { ConfigurationError } from '../../../errors.ts';
+import { isStoreCorrupt, isStoreUnavailable } from '../../../ports/call-options.ts';
+import { checkMakerOptions, strict } from '../../../ports/set-up.ts';
+import type { OpenDatabase, SqliteDatabase } from '../database.ts';
+import { operations } from '../operations.ts';
+import { DatabaseThread } from './database-thread.ts';
+import type { Opening } from './messages.ts';
+
+const drivers = ['libsql', 'better-sqlite3', 'node:sqlite'] as const;
+
+/** The packages that open SQLite files. */
+export type SqliteDriver = (typeof drivers)[number];
+
+/** Options of {@link openSqlite}. */
+export interface OpenSqliteOptions {
+  /** Default: the first that is installed of `libsql`, `better-sqlite3` and `node:sqlite`. */
+  readonly driver?: SqliteDriver;
+  /**
+   * Where the worker's file is. State it in a bundled app, whose folder lacks the file: copy
+   * `tollgate/sqlite-worker` beside the bundle. Default: beside this module.
+   */
+  readonly workerUrl?: string | URL;
+}
+
+const optionsSchema = strict('must be an object', {
+  driver: z.enum(drivers, `must be one of ${drivers.join(', ')}`).optional(),
+  workerUrl: z.union([z.string(), z.instanceof(URL)], 'must be a URL or a path').optional(),
+} satisfies Record<keyof OpenSqliteOptions, z.ZodType>);
+
+/**
+ * Opens a database file for all stores of this entry, and creates it if there is none. Commits are
+ * shared by the calls that arrive while the one before them is written to the disk.
+ *
+ * @param path `:memory:` is a database of its own, with one connection
+ * @throws ConfigurationError if no driver is installed, or the worker's file is not found;
+ *   StoreUnavailable if the file can't be opened
+ */
+export async function openSqlite(
+  path: string,
+  options: OpenSqliteOptions = {},
+): Promise<SqliteDatabase> {
+  return await openIn(process.cwd(), path, options);
+}
+
+/** @param folder where the driver is installed */
+export async function openIn(
+  folder: string,
+  path: string,
+  options: OpenSqliteOptions,
+): Promise<OpenDatabase> {
+  checkMakerOptions('openSqlite', optionsSchema, options, {});
+  const { driver, workerUrl = new URL('./sqlite-worker.cjs', import.meta.url) } = options;
+  const file = driverFile(driver === undefined ? drivers : [driver], folder);
+  const starting = (isReader: boolean) => (): Worker => {
+    const opening: Opening = { driver: file, path, isReader };
+    return new Worker(workerUrl, { workerData: opening });
+  };
+  const writer = new DatabaseThread(starting(false), 'unknown');
+  const { isInFile } = await opened(writer, workerUrl);
+  if (!isInFile) {
+    // Another connection would have a database of its own.
+    return {
+      perform: (name, input, how) => writer.perform(name, input, how),
+      isInFile,
+      close: () => writer.close(),
+    };
+  }
+  const reader = new DatabaseThread(starting(true), 'not_done');
+  await opened(reader, workerUrl);
+  return {
+    perform: (name, input, how) => {
+      const thread = operations[name].runs === 'as_query' ? reader : writer;
+      return thread.perform(name, input, how);
+    },
+    isInFile,
+    close: async () => {
+      await Promise.all([reader.close(), writer.close()]);
+    },
+  };
+}
+
+async function opened(
+  thread: DatabaseThread,
+  workerUrl: string | URL,
+): Promise<{ readonly isInFile: boolean }> {
+  try {
+    return await thread.open();
+  } catch (error) {
+    if (isStoreUnavailable(error) || isStoreCorrupt(error)) throw error;
+    const remedy =
+      'In a bundled app, copy tollgate/sqlite-worker beside the bundle and state its place as ' +
+      'options.workerUrl';
+    throw new ConfigurationError(
+      `openSqlite: the worker ${workerUrl} could not be started. ${remedy}.`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * @returns what the worker loads: the path of the module, or the name of one that Node has
+ * @throws ConfigurationError if none is installed
+ */
+function driverFile(names: readonly SqliteDriver[], folder: string): string {
+  const require = createRequire(join(folder, 'any.js'));
+  for (const name of names) {
+    if (name === 'node:sqlite') {
+      if (isBuiltin(name)) return name;
+      continue;
+    }
+    try {
+      return require.resolve(name);
+    } catch {
+      // Not installed there.
+    }
+  }
+  const packages = names.filter((name) => name !== 'node:sqlite').join(' or ');
+  throw new ConfigurationError(
+    packages === ''
+      ? 'openSqlite: options.driver is node:sqlite, which this Node does not have. Use libsql.'
+      : `openSqlite: no driver of SQLite is installed. Run: npm install ${packages}.`,
+  );
+}
