@@ -239,7 +239,8 @@ interface PostgresValues {
 }
 
 interface SqliteValues {
-  migrateSqlite: (client: sqlite.SqliteHandle) => void;
+  migrateSqlite: typeof sqlite.migrateSqlite;
+  openSqlite: (path: string, options?: sqlite.OpenSqliteOptions) => Promise<sqlite.SqliteDatabase>;
   sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
   sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;
   sqliteItemStore: (options: sqlite.SqliteItemStoreOptions) => sqlite.SqliteItemStore;

@@ -22,13 +22,13 @@ interface Waiting {
 
 /** So that one commit does not keep the first of a long queue waiting for the last. */
 const maxGroup = 128;
-/** A worker that dies at its start must not be started in a loop. */
-const restartMs = 1_000;
 
 export class DatabaseThread {
   readonly #start: () => Worker;
   /** What is known of operations that a worker had when it died. */
   readonly #outcome: 'not_done' | 'unknown';
+  /** A worker that dies at its start must not be started in a loop. */
+  readonly #restartMs: number;
   #worker: Worker | undefined;
   #startedMs = Number.NEGATIVE_INFINITY;
   #isOpen = false;
@@ -39,9 +39,10 @@ export class DatabaseThread {
   #lastError: unknown;
   #onChange: () => void = () => {};
 
-  constructor(start: () => Worker, outcome: 'not_done' | 'unknown') {
+  constructor(start: () => Worker, outcome: 'not_done' | 'unknown', restartMs: number) {
     this.#start = start;
     this.#outcome = outcome;
+    this.#restartMs = restartMs;
   }
 
   /** Resolves with what the worker says of its file; rejects if it could not open it. */
@@ -90,7 +91,7 @@ export class DatabaseThread {
     if (this.#isScheduled || this.#sent.length > 0) return;
     this.#isScheduled = true;
     if (this.#worker === undefined) {
-      const waitMs = Math.max(0, this.#startedMs + restartMs - monotonicMs());
+      const waitMs = Math.max(0, this.#startedMs + this.#restartMs - monotonicMs());
       setTimeout(() => this.#relaunch(), waitMs);
     } else if (this.#isOpen) setImmediate(() => this.#flush());
   }

@@ -47,12 +47,18 @@ export async function openSqlite(
   path: string,
   options: OpenSqliteOptions = {},
 ): Promise<SqliteDatabase> {
-  return await openIn(process.cwd(), path, options);
+  return await openIn({ folder: process.cwd() }, path, options);
 }
 
-/** @param folder where the driver is installed */
+export interface OpenedFrom {
+  /** Where the driver is installed. */
+  readonly folder: string;
+  /** How long after its start a worker that died is started again. Default: 1 s. */
+  readonly restartMs?: number;
+}
+
 export async function openIn(
-  folder: string,
+  { folder, restartMs = 1_000 }: OpenedFrom,
   path: string,
   options: OpenSqliteOptions,
 ): Promise<OpenDatabase> {
@@ -63,7 +69,7 @@ export async function openIn(
     const opening: Opening = { driver: file, path, isReader };
     return new Worker(workerUrl, { workerData: opening });
   };
-  const writer = new DatabaseThread(starting(false), 'unknown');
+  const writer = new DatabaseThread(starting(false), 'unknown', restartMs);
   const { isInFile } = await opened(writer, workerUrl);
   if (!isInFile) {
     // Another connection would have a database of its own.
@@ -73,7 +79,7 @@ export async function openIn(
       close: () => writer.close(),
     };
   }
-  const reader = new DatabaseThread(starting(true), 'not_done');
+  const reader = new DatabaseThread(starting(true), 'not_done', restartMs);
   await opened(reader, workerUrl);
   return {
     perform: (name, input, how) => {
