@@ -10,7 +10,7 @@ import {
   type Subscription,
   subscriptionOf,
 } from './event-filter.ts';
-import type { EventFilter, EventListener, EventType, GatewayEvent } from './events.ts';
+import type { EventListener, GatewayEvent } from './events.ts';
 import { isHostFailure } from './host-failures.ts';
 import { swallowErrors } from './thrown.ts';
 
@@ -20,8 +20,8 @@ import { swallowErrors } from './thrown.ts';
  */
 export interface RequestEmit extends EventListener {
   /**
-   * Whether somebody who listened when the request began wants the event. Otherwise those that only
-   * inform listeners are not even created.
+   * Whether a listener wants the event. Otherwise those that only inform listeners are not even
+   * created.
    */
   wants(head: EventHead): boolean;
 }
@@ -36,7 +36,7 @@ export interface EventEmitter extends EventSource {
  * Makes the emitter of a gateway.
  *
  * @param onEvent the listener in the gateway's options, which may change
- * @param fallback receives the events that no listener asks for
+ * @param fallback receives the events that no listener wants
  */
 export function eventEmitter(
   onEvent: () => EventListener | FilteredListener | undefined,
@@ -54,26 +54,25 @@ export function eventEmitter(
     return audience;
   };
   const deliver = (event: GatewayEvent): void => {
-    const { all, types } = current();
-    if (!types.has(event.type)) return fallback(event);
-    const wanting = all.filter((one) => one.wants(event));
-    if (wanting.length === 0) return;
+    const wanting = current().all.filter((one) => one.wants(event));
+    if (wanting.length === 0) return fallback(event);
     const sent = serializable(event);
     for (const { listener } of wanting) swallowErrors(() => listener(sent));
   };
+  // Of all who listen by now, not only those of the request's beginning.
+  const wants = (head: EventHead): boolean => audience.wants(head);
   return {
     emit: deliver,
     forRequest: () => {
-      const { all, wants } = current();
-      if (all.length === 0)
-        return Object.assign((event: GatewayEvent) => deliver(event), { wants });
+      const hasListeners = current().all.length > 0;
+      if (!hasListeners) return Object.assign((event: GatewayEvent) => deliver(event), { wants });
       // `AsyncLocalStorage.snapshot` costs half as much as a small call on Node 20, a hundred times
       // as much as this.
       const context = new AsyncResource('TollgateRequest', { requireManualDestroy: true });
       const inContext = (event: GatewayEvent) => context.runInAsyncScope(deliver, undefined, event);
       return Object.assign(inContext, { wants });
     },
-    subscribe: (listener: EventListener, filter?: EventFilter) => {
+    subscribe: (listener, filter) => {
       // One of its own each time: the same listener may subscribe twice.
       const entry = subscriptionOf(listener, filter);
       audience = audienceOf([...current().all, entry]);
@@ -87,22 +86,18 @@ export function eventEmitter(
 /** All who listen. */
 interface Audience {
   readonly all: readonly Subscription[];
-  /** The types that somebody asks for. */
-  readonly types: ReadonlySet<EventType>;
   readonly wants: RequestEmit['wants'];
 }
 
 function audienceOf(all: readonly Subscription[]): Audience {
-  const types = new Set(all.flatMap((one) => [...one.types]));
   const possible = new Set(all.flatMap((one) => [...one.possible]));
   return {
     all,
-    types,
     wants: (head) => {
-      if (possible.has(head.type)) return all.some((one) => one.wants(head));
-      // What only the host can fix becomes a process warning if no listener asks for it.
+      if (possible.has(head.type) && all.some((one) => one.wants(head))) return true;
+      // What only the host can fix becomes a process warning if no listener gets it.
       const { type, reason, isOfUser = false } = head;
-      return type === 'attempt_ended' && !types.has(type) && !isOfUser && isHostFailure(reason);
+      return type === 'attempt_ended' && !isOfUser && isHostFailure(reason);
     },
   };
 }

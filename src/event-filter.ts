@@ -1,6 +1,6 @@
 /** How important each event is, and which events a listener wants. */
 import { ConfigurationError } from './errors.ts';
-import type { EventFilter, EventListener, EventOf, EventType, LogLevel } from './events.ts';
+import type { EventFilter, EventListener, EventType, GatewayEvent, LogLevel } from './events.ts';
 import { swallowErrors } from './thrown.ts';
 
 /** Adds listeners, for some events or all. */
@@ -8,20 +8,17 @@ export interface EventSource {
   /**
    * Adds a listener beside the option `onEvent`, and returns the function that removes it.
    * Listeners are called synchronously, in the asynchronous context of the request that an event
-   * belongs to. What they throw is swallowed, and promises are not awaited. A request that began
-   * before may not have its events.
+   * belongs to. What they throw is swallowed, and promises are not awaited. What was
+   * not wanted by anybody when its request began comes outside of that context.
    *
-   * @throws ConfigurationError if the filter names an unknown event or level
+   * @throws ConfigurationError if it is no function, or the filter names an unknown event or level
    */
-  subscribe<Type extends EventType = EventType>(
-    listener: (event: EventOf<Type>) => void,
-    filter?: EventFilter<Type>,
-  ): () => void;
+  subscribe(listener: EventListener, filter?: EventFilter): () => void;
 }
 
 /** The option `onEvent` with a filter. */
 export interface FilteredListener extends EventFilter {
-  readonly listener: EventListener;
+  listener(event: GatewayEvent): void;
 }
 
 /** What of an event decides who wants it; known before the event is created. */
@@ -90,50 +87,83 @@ export function isAtLeast(level: LogLevel, lowest: LogLevel): boolean {
 /** A listener and what it wants. */
 export interface Subscription {
   readonly listener: EventListener;
-  /** Those it asks for, also where it leaves out the less important. */
-  readonly types: ReadonlySet<EventType>;
   /** The types of which it may want an event. */
   readonly possible: ReadonlySet<EventType>;
   wants(head: EventHead): boolean;
 }
 
-/** @throws ConfigurationError if the filter names no event or level of ours */
+/** @throws ConfigurationError if it is no listener, or its filter names no event or level of ours */
 export function subscriptionOf(
   given: EventListener | FilteredListener,
-  filter: EventFilter = given,
+  filter: EventFilter = typeof given === 'function' ? carriedFilter(given) : given,
 ): Subscription {
-  checkFilter(filter);
-  const { types = allTypes, level = 'debug' } = filter;
+  checkListener(given);
+  const { types, level } = checkedFilter(filter);
   const possible = new Set(types.filter((type) => isAtLeast(highestLevelOf(type), level)));
   return {
-    listener: typeof given === 'function' ? given : given.listener,
-    types: new Set(types),
+    listener: typeof given === 'function' ? given : (event) => given.listener(event),
     possible,
     wants: (head) => possible.has(head.type) && isAtLeast(levelOf(head), level),
   };
 }
 
+/** Shared by all copies of the package. */
+const filterMember: unique symbol = Symbol.for('tollgate.eventFilter');
+
+/** A listener that ignores the events of lower levels, so that they need not be created. */
+export function fromLevel(listener: EventListener, level: LogLevel): EventListener {
+  return Object.assign(listener, { [filterMember]: { level } });
+}
+
+function carriedFilter(listener: unknown): EventFilter {
+  const carried = typeof listener === 'function' && Reflect.get(listener, filterMember);
+  return carried ? checkedFilter(carried) : {};
+}
+
 const allTypes = Object.keys(defaultLevels).filter(isType);
 
-function isType(name: string): name is EventType {
-  return Object.hasOwn(defaultLevels, name);
+function isType(name: unknown): name is EventType {
+  return typeof name === 'string' && Object.hasOwn(defaultLevels, name);
 }
 
 function highestLevelOf(type: EventType): LogLevel {
   return type === 'attempt_ended' ? 'warn' : defaultLevels[type];
 }
 
-function checkFilter({ types = [], level }: EventFilter): void {
-  if (level !== undefined && !logLevels.includes(level)) {
+function checkListener(given: unknown): void {
+  const listener =
+    typeof given === 'object' && given !== null ? Reflect.get(given, 'listener') : given;
+  if (typeof listener === 'function') return;
+  throw new ConfigurationError('A listener must be a function, or an object with listener().');
+}
+
+const filterNames: ReadonlySet<string> = new Set(['types', 'level', 'listener']);
+
+function checkedFilter(filter: unknown): Required<EventFilter> {
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
+    throw new ConfigurationError("A listener's filter must be an object: { types, level }.");
+  }
+  const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
+  if (unknown !== undefined && !('listener' in filter)) {
+    throw new ConfigurationError(
+      `A listener's filter has types and level, and no member ${JSON.stringify(unknown)}.`,
+    );
+  }
+  const level: unknown = Reflect.get(filter, 'level') ?? 'debug';
+  const types: unknown = Reflect.get(filter, 'types') ?? allTypes;
+  if (!isLevel(level)) {
     throw new ConfigurationError(`A listener's level must be one of ${logLevels.join(', ')}.`);
   }
-  const isList = Array.isArray(types);
-  const unknown = isList ? types.find((type) => !isType(type)) : undefined;
-  if (isList && unknown === undefined) return;
-  throw new ConfigurationError(
-    "A listener's types must be a list of types of events, as docs/events.md has them" +
-      (isList ? `: ${JSON.stringify(unknown)} is none.` : '.'),
-  );
+  if (!Array.isArray(types) || !types.every(isType)) {
+    throw new ConfigurationError(
+      "A listener's types must be a list of types of events, as docs/events.md has them.",
+    );
+  }
+  return { types: [...types], level };
+}
+
+export function isLevel(value: unknown): value is LogLevel {
+  return logLevels.some((level) => level === value);
 }
 
 /** Swallows the listener's exceptions, so that a host's mistake does not fail a call. */

@@ -375,17 +375,12 @@ export type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly t
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Which events a listener wants. Those that no listener wants are not even created. */
-export interface EventFilter<Type extends EventType = EventType> {
+export interface EventFilter {
   /** Default: all. */
-  readonly types?: readonly Type[];
+  readonly types?: readonly EventType[];
   /** The lowest level. Default: `debug`, which is all. */
   readonly level?: LogLevel;
 }
 
-/**
- * Receives events. Exceptions are swallowed; returned promises are not awaited. The function may
- * have its filter as members, as that of `logEvents` has the level.
- */
-export interface EventListener extends EventFilter {
-  (event: GatewayEvent): void;
-}
+/** Receives events. Exceptions are swallowed; returned promises are not awaited. */
+export type EventListener = (event: GatewayEvent) => void;

@@ -4,7 +4,7 @@
  * it into an error.
  */
 import { ConfigurationError, type ErrorCode } from './errors.ts';
-import { isAtLeast, levelOf, logLevels } from './event-filter.ts';
+import { fromLevel, isAtLeast, isLevel, levelOf, logLevels } from './event-filter.ts';
 import type { EventListener, GatewayEvent, LogLevel } from './events.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
@@ -54,7 +54,7 @@ type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
  */
 export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): EventListener {
   const write = writerOf(logger);
-  const { level } = options;
+  const level = levelIn(options);
   const shownLevel = levelFunction(level);
   const failures = countedRepeats(failureIntervalMs, () => performance.now());
   const listener: EventListener = (event) => {
@@ -67,7 +67,7 @@ export function logEvents(logger: EventLogger, options: LogEventsOptions = {}): 
     // chose could begin a new line.
     write(level, `tollgate ${event.type}`, repeats > 1 ? { ...fields, repeats } : fields);
   };
-  return typeof level === 'string' ? Object.assign(listener, { level }) : listener;
+  return typeof level === 'string' ? fromLevel(listener, level) : listener;
 }
 
 /** Each refused call has a line of its own, so that an outage needs no second one for each. */
@@ -78,12 +78,17 @@ function failureName(event: Extract<GatewayEvent, { readonly type: 'port_failed'
   return JSON.stringify([port, operation, reason, code, member]);
 }
 
+function levelIn(options: unknown): LogEventsOptions['level'] {
+  if (typeof options === 'object' && options !== null) return Reflect.get(options, 'level');
+  throw new ConfigurationError("logEvents: options must be an object, such as { level: 'warn' }.");
+}
+
 function levelFunction(
   level: LogEventsOptions['level'],
 ): (event: GatewayEvent) => LogLevel | undefined {
   if (typeof level === 'function') return level;
   const lowest = level ?? 'debug';
-  if (!logLevels.includes(lowest)) {
+  if (!isLevel(lowest)) {
     throw new ConfigurationError(
       `logEvents: options.level must be one of ${logLevels.join(', ')}, or a function that ` +
         'returns one of them for an event.',

@@ -1,5 +1,6 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
+import type { GatewayEvent } from '../events.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
@@ -80,7 +81,7 @@ type Detail = Pick<SeenRefusal, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
 export interface Live {
   readonly state: LiveState;
-  add(event: LiveEvent): void;
+  add(event: LiveEvent | GatewayEvent): void;
   minutes(count?: number): readonly NowBucket[];
   /** Sums of the last minutes, most frequent first. */
   refusals(count?: number): readonly RefusalCount[];
@@ -109,7 +110,7 @@ export function liveFigures(clock: Clock): Live {
   };
 }
 
-function count(state: LiveState, event: LiveEvent, nowMs: number): void {
+function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number): void {
   switch (event.type) {
     case 'call_ended':
       return countCall(state, event.record, nowMs);
@@ -141,6 +142,8 @@ function count(state: LiveState, event: LiveEvent, nowMs: number): void {
     case 'catalog_loaded':
     case 'config_loaded':
       state.staleSources.delete(event.source);
+      return;
+    default:
   }
 }
 

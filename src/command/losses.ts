@@ -5,7 +5,7 @@
  */
 import { errorClass } from '../errors.ts';
 import { type Subscription, subscriptionOf } from '../event-filter.ts';
-import type { EventFilter, EventListener } from '../events.ts';
+import type { EventListener } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { failedPort, swallowErrors, withThrown } from '../thrown.ts';
@@ -64,7 +64,7 @@ export function countLosses(log: Log): Losses {
     },
     around: (gateway) => ({
       ...gateway,
-      subscribe: (listener: EventListener, filter?: EventFilter) => {
+      subscribe: (listener, filter) => {
         const added = subscriptionOf(listener, filter);
         subscriptions.add(added);
         const stop = gateway.subscribe(listener, filter);

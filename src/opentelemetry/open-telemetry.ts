@@ -12,7 +12,7 @@ import {
   trace,
   ValueType,
 } from '@opentelemetry/api';
-import type { EventOf } from '../events.ts';
+import type { EventOf, GatewayEvent } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
 import type { DialectName } from '../ports/catalog.ts';
@@ -94,7 +94,7 @@ const types = [
   ...(['call_ended', 'call_refused', 'call_repeated', 'stored_reply_read'] as const),
 ] as const;
 
-function observe(event: EventOf<(typeof types)[number]>, watch: Watch): void {
+function observe(event: GatewayEvent, watch: Watch): void {
   switch (event.type) {
     case 'call_started':
       return started(event, watch);
@@ -114,6 +114,7 @@ function observe(event: EventOf<(typeof types)[number]>, watch: Watch): void {
       return repeated(event);
     case 'stored_reply_read':
       return storedReplyRead(event, watch);
+    default:
   }
 }
 

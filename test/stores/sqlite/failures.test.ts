@@ -365,7 +365,7 @@ describe.each(kinds)('over $name', (kind) => {
 
     for (const make of [sqliteQuotaStore, sqliteUsageSink, sqliteIdempotencyStore]) {
       expect(() => make(wrong)).toThrow(
-        /options\.client must be an object with exec\(\), prepare\(\)/,
+        /options\.client must be an object with exec\(\) and prepare\(\)/,
       );
     }
     expect(() => sqliteKeyStore({ client: db, allowWeakKeys: true })).toThrow('needs a pepper');
