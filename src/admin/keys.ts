@@ -7,10 +7,9 @@ import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition, isNanos, periodName } from '../ports/quota-input.ts';
 import { AdminError, invalid } from './admin-error.ts';
 import type { AuditChange } from './audit.ts';
-import { mainSubject } from './balances.ts';
 import type { AdminDeps, Page } from './deps.ts';
 import { cannot, keyOf, noKey } from './key-errors.ts';
-import { groupsOf, type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
+import { groupsOf, type KeySummary, mainSubject, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
 

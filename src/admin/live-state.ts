@@ -5,7 +5,7 @@
  */
 import type { CallSummary } from './call-summary.ts';
 import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
-import type { SeenRefusals } from './seen-refusals.ts';
+import type { SeenRefusals } from './refusal-counts.ts';
 
 export const liveMinutes = 60;
 const minuteMs = 60_000;

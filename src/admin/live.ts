@@ -19,8 +19,12 @@ import {
   recordKeyUse,
   setBounded,
 } from './live-state.ts';
-import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
-import { latestRefusals, rememberRefusal } from './seen-refusals.ts';
+import {
+  latestRefusals,
+  type RefusalCount,
+  refusalCounts,
+  rememberRefusal,
+} from './refusal-counts.ts';
 
 /**
  * The calls of a minute, an hour or a day. Minutes of this process count a call when it ends, hours

@@ -14,7 +14,7 @@ import { postgresCatalogTable } from '../stores/postgres/catalog.ts';
 import { sqliteCatalogTable } from '../stores/sqlite/catalog.ts';
 import { thrownCode } from '../thrown.ts';
 import type { ReadConfig } from './config/read.ts';
-import type { Databases } from './databases.ts';
+import type { Databases } from './stores/databases.ts';
 
 /**
  * All models, with the secrets of their channels.

@@ -1,4 +1,7 @@
-/** Prints results: a table for people, one JSON document for programs. */
+/**
+ * Results of commands, and how they are printed: a table for people, one JSON document for
+ * programs.
+ */
 import type { Given, Surroundings } from './command.ts';
 
 export function printJson({ out }: Surroundings, value: unknown): void {
@@ -56,4 +59,15 @@ export async function progress<T>(
     show('');
     around.err('\r');
   }
+}
+
+export interface Finding {
+  /**
+   * `ok`, `warning`: it works, but something should be changed; `failed`: calls would fail;
+   * `skipped`: it could not be tried, because another check failed.
+   */
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
+  /** What was checked: `stores.redis`, `channel openai-1`. */
+  readonly subject: string;
+  readonly detail: string;
 }

@@ -13,7 +13,14 @@ import {
   type StatusMetric,
   statusMetrics,
 } from './definitions.ts';
-import { countEvents, type EventCounts } from './record-events.ts';
+import {
+  type BoundValue,
+  countEvents,
+  type EventCounts,
+  printable,
+  type SeriesEntry,
+  type Tally,
+} from './record-events.ts';
 import {
   addMetrics,
   type Labels,
@@ -21,7 +28,6 @@ import {
   type Sample,
   type SourcedMetric,
 } from './registry.ts';
-import { type BoundValue, printable, type SeriesEntry, type Tally } from './series.ts';
 
 /** Where the metrics go, and what they are called. */
 export interface PrometheusOptions {

@@ -2,7 +2,6 @@
  * Watches one attempt on a channel: how long its upstream has been silent, and how long its caller
  * has not read. It has no timer; the gateway's timer checks it every second.
  */
-
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
@@ -21,7 +20,7 @@ export interface LastActivity {
   atMs: number;
 }
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly timeouts: AttemptTimeouts;
   readonly callerStallMs: number;
   readonly clock: Clock;

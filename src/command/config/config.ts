@@ -10,7 +10,6 @@ import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
 import { each, flag, matching, oneOf, positive, strict, text } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
-import { logLevels } from '../log.ts';
 import { referenceTo } from './environment.ts';
 
 export const defaultPorts = { listen: 8787, metrics: 9464, admin: 8788 } as const;
@@ -221,6 +220,9 @@ const gateway = strict('must be an object of options of createGateway', {
   .describe(
     'The options of `createGateway` that are plain data, `timeouts` among them: docs/options.md.',
   );
+
+/** From the least to the most important; `silent` logs nothing. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const log = strict('must be an object: { level: "info" }', {
   level: oneOfThese(logLevels)

@@ -107,3 +107,11 @@ export function timeOf(ms: number, text: string): HTMLElement {
 export function hiddenText(text: string): HTMLElement {
   return el('span', { class: 'only-read' }, text);
 }
+
+export function copyText(text: string, what: string, announce: (text: string) => void): void {
+  const refused = (): void => announce('This browser does not allow copying. Select the text.');
+  // Undefined on a page that is neither on HTTPS nor on localhost, despite its type.
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  if (clipboard === undefined) return refused();
+  void clipboard.writeText(text).then(() => announce(`${what} was copied.`), refused);
+}

@@ -3,11 +3,16 @@
  * three framings.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { agentOf, signatureOf } from './agent.ts';
-import { type FaultReplies, withFault } from './faults.ts';
 import { geminiError, geminiFailure, geminiStreamError } from './gemini-errors.ts';
 import { gradientPng } from './png.ts';
-import { counted, type ReplyContext } from './provider.ts';
+import {
+  agentOf,
+  counted,
+  type FaultReplies,
+  type ReplyContext,
+  signatureOf,
+  withFault,
+} from './provider.ts';
 import {
   blockedRatings,
   geminiAfterToolPieces,

@@ -1,9 +1,7 @@
 /** `POST /v1/chat/completions` as OpenAI replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
-import { agentOf } from './agent.ts';
-import { type FaultReplies, withFault } from './faults.ts';
 import { openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { counted, type ReplyContext } from './provider.ts';
+import { agentOf, counted, type FaultReplies, type ReplyContext, withFault } from './provider.ts';
 import {
   chatAfterToolPieces,
   chatMetadata,

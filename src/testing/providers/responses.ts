@@ -1,10 +1,15 @@
 /** `POST /v1/responses` as OpenAI replies to it: one turn, whole or as a stream. */
 import { createHash } from 'node:crypto';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { type Agent, agentOf } from './agent.ts';
-import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, refuseBody } from './openai-errors.ts';
-import { counted, type ReplyContext } from './provider.ts';
+import {
+  type Agent,
+  agentOf,
+  counted,
+  type FaultReplies,
+  type ReplyContext,
+  withFault,
+} from './provider.ts';
 import { chatAfterToolPieces, chatPieces, chatTokens, reasoningPieces } from './recordings.ts';
 import {
   type Content,

@@ -1,11 +1,11 @@
 /**
  * Inspects a large JSON reply while it streams: whether it is complete, the values of a few
- * members, and the number of elements in one array. Memory use does not grow with the reply.
+ * members, the number of elements in one array, and the ids that later requests may name. Memory
+ * use does not grow with the reply.
  */
 import { asBuffer } from '../../decode.ts';
-import { openBracket, quote } from '../text.ts';
-import { RangeCapture } from './range-capture.ts';
-import { type JsonListener, jsonTokens } from './tokens.ts';
+import { openBrace, openBracket, quote } from '../text.ts';
+import { type JsonListener, jsonTokens, RangeCapture } from './tokens.ts';
 
 const defaultCaptureLimitBytes = 16_384;
 
@@ -50,7 +50,7 @@ export interface JsonWatchReport {
 }
 
 /** The inspection of one reply. */
-export interface JsonWatch {
+interface JsonWatch {
   write(chunk: Uint8Array): void;
   /** The report so far. May be called at any time and repeatedly, because a reply can break off. */
   end(): JsonWatchReport;
@@ -182,5 +182,67 @@ function elementCount(member: string | undefined) {
       if (hasString) counted += 1;
     },
     totals: () => ({ elements, counted }),
+  };
+}
+
+interface WatchedIds {
+  write(chunk: Uint8Array): void;
+  /** The member `id` of the document. */
+  own(): string | undefined;
+  /** The members `id` of the elements that are complete. */
+  ofElements(): readonly string[];
+}
+
+/** Names and ids are short; a longer one is not read. */
+const limitBytes = 1_024;
+/** Far more elements than any real reply has. */
+const maxElements = 10_000;
+
+export function watchIds(listName: string): WatchedIds {
+  const name = new RangeCapture(limitBytes);
+  const text = new RangeCapture(limitBytes);
+  const ids: string[] = [];
+  // The last names and ids, by depth: the document's members have 1, those of an element 3.
+  const names: (string | undefined)[] = [];
+  const found: (string | undefined)[] = [];
+  let isDocument = false;
+  let isInList = false;
+  let isObject = false;
+
+  const isNamed = (depth: number): boolean => depth === 1 || (isInList && isObject && depth === 3);
+  const isId = (depth: number): boolean => isDocument && isNamed(depth) && names[depth] === 'id';
+
+  const tokens = jsonTokens({
+    nameBegins: (at, depth) => {
+      if (isNamed(depth)) name.begin(at);
+    },
+    nameEnds: (chunk, end, depth) => {
+      if (isNamed(depth)) names[depth] = name.finishString(chunk, end);
+    },
+    valueBegins: (first, at, depth) => {
+      if (depth === 0) isDocument = first === openBrace;
+      if (depth === 1) isInList = isDocument && names[1] === listName && first === openBracket;
+      if (depth === 2) {
+        isObject = first === openBrace;
+        found[3] = undefined;
+      }
+      if (first === quote && isId(depth)) text.begin(at);
+    },
+    valueEnds: (chunk, end, depth) => {
+      if (isId(depth)) found[depth] = text.finishString(chunk, end);
+      const id = found[3];
+      if (depth === 2 && isInList && id !== undefined && ids.length < maxElements) ids.push(id);
+      if (depth === 1) isInList = false;
+    },
+  });
+  return {
+    write: (chunk) => {
+      const bytes = asBuffer(chunk);
+      tokens.write(bytes);
+      name.endChunk(bytes);
+      text.endChunk(bytes);
+    },
+    own: () => found[1],
+    ofElements: () => ids,
   };
 }

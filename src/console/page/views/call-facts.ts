@@ -1,7 +1,6 @@
 /** What is known about a request: its key and model, what was held, and what was charged. */
 import type { PageContext } from '../context.ts';
 import { type Child, el, link, timeOf } from '../dom.ts';
-import { factList } from '../facts.ts';
 import {
   clockText,
   countText,
@@ -11,6 +10,7 @@ import {
   shareOf,
   wordsOf,
 } from '../format.ts';
+import { factList } from '../panel.ts';
 import { shareBar } from '../share-bar.ts';
 import type { CallDetail, Refusal } from '../wire.ts';
 

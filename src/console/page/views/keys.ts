@@ -2,9 +2,9 @@
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, link } from '../dom.ts';
 import { icon } from '../icons.ts';
-import { pager } from '../pager.ts';
 import { empty, panel } from '../panel.ts';
 import { type SearchBar, searchBar } from '../search-bar.ts';
+import { pager } from '../table.ts';
 import type { KeyPage } from '../wire.ts';
 import { keyDrawer } from './key-drawer.ts';
 import { issueDialog } from './key-issue.ts';

@@ -16,11 +16,10 @@ import {
   utcDayText,
 } from '../format.ts';
 import { icon } from '../icons.ts';
-import { pager } from '../pager.ts';
 import { empty, type Panel, panel } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
 import { shareCell } from '../share-bar.ts';
-import { type Column, table } from '../table.ts';
+import { type Column, pager, table } from '../table.ts';
 import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
 export function spendView(page: PageContext): View {

@@ -16,7 +16,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../../ports/quota-store.ts';
-import type { Cleanable, SubjectCase } from '../over-setups.ts';
+import type { Cleanable, SubjectCase } from '../contract-case.ts';
 
 /** A store to test, with its clock. */
 export interface QuotaStoreSetup extends Cleanable {

@@ -1,9 +1,16 @@
 /** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
 import { maxLazyExpirations } from '../../../ports/quota-input.ts';
-import { rule } from '../over-setups.ts';
-import type { CaseContext, QuotaCase } from './case-context.ts';
-import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  type CaseContext,
+  countOf,
+  line,
+  newId,
+  newIds,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** QS-25 to QS-32: leases, expiry and periods. */
 export const leaseCases: readonly QuotaCase[] = [
