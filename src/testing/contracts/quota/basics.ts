@@ -7,6 +7,7 @@ import { rule } from '../contract-case.ts';
 import {
   type CaseContext,
   countOf,
+  expectInsufficient,
   expectRefused,
   line,
   newId,
@@ -38,8 +39,7 @@ export const basicCases: readonly QuotaCase[] = [
       await expectState('alice', { used: charged, held: 0n, inFlight: 0 });
       const left = limit - charged;
       const next = await reserve(newId(), [line('alice', left < 0n ? 1n : left + 1n)]);
-      assert(next.status === 'insufficient');
-      assert.equal(next.available, left);
+      expectInsufficient(next, left);
     },
   })),
   rule(
@@ -86,8 +86,7 @@ export const basicCases: readonly QuotaCase[] = [
     const second = await reserve(newId(), [line('alice', 80n, { limit: 100n })]);
 
     assert.equal(first.status, 'held');
-    assert(second.status === 'insufficient');
-    assert.equal(second.available, 60n);
+    expectInsufficient(second, 60n);
     assert.equal((await read('alice'))?.limit, 100n);
   }),
   rule(
@@ -131,8 +130,7 @@ export const basicCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 1n)]);
       const settled = await settle(id, [line('alice', 50n)]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, -50n);
+      expectInsufficient(refused, -50n);
       assert.equal(settled.status, 'settled');
       await expectState('alice', { used: 50n, held: 0n, inFlight: 0 });
     },
@@ -153,8 +151,7 @@ export const basicCases: readonly QuotaCase[] = [
       const emptied = await store.adjust({ ...topUp, id: newId(), addLimit: -500n });
       assert.deepEqual([emptied.limit, emptied.extra], [100n, -451n]);
       const refused = await reserve(newId(), [line('alice', 1n)]);
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, 0n);
+      expectInsufficient(refused, 0n);
     },
   ),
   rule(

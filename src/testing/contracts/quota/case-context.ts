@@ -79,6 +79,17 @@ export async function expectRefused(call: () => MaybePromise<unknown>): Promise<
   await assert.rejects(async () => call(), { name: 'RangeError' });
 }
 
+/** Asserts a refusal for want of money, and how much is left. */
+export function expectInsufficient(
+  result: ReserveResult | ExtendResult,
+  available: Nanos,
+  subject?: string,
+): void {
+  assert(result.status === 'insufficient');
+  assert.equal(result.available, available);
+  if (subject !== undefined) assert.equal(result.subject, subject);
+}
+
 export function countOf(results: readonly { readonly status: string }[], status: string): number {
   return results.filter((result) => result.status === status).length;
 }

@@ -5,6 +5,7 @@ import { rule } from '../contract-case.ts';
 import {
   type CaseContext,
   countOf,
+  expectInsufficient,
   line,
   newId,
   newIds,
@@ -86,9 +87,7 @@ export const leaseCases: readonly QuotaCase[] = [
       await advance(ttlMs - 1);
       const extended = await extend(id, [10n, 10n]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.subject, 'key');
-      assert.equal(refused.available, 10n);
+      expectInsufficient(refused, 10n, 'key');
       assert.equal(extended.status, 'held');
       await expectState('group', { used: 0n, held: 30n, inFlight: 1 });
       await expectState('key', { used: 0n, held: 30n, inFlight: 1 });

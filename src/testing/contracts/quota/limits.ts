@@ -7,6 +7,7 @@ import { maxNanos } from '../../../money.ts';
 import { rule } from '../contract-case.ts';
 import {
   countOf,
+  expectInsufficient,
   expectRefused,
   line,
   newId,
@@ -23,8 +24,7 @@ export const limitCases: readonly QuotaCase[] = [
     const refused = await reserve(newId(), [line('alice', 20n, { limit: 100n })]);
     const granted = await reserve(newId(), [line('alice', 20n, { limit: 110n })]);
 
-    assert(refused.status === 'insufficient');
-    assert.equal(refused.available, 10n);
+    expectInsufficient(refused, 10n);
     assert(granted.status === 'held');
     assert.deepEqual(granted.available, [0n]);
     assert.equal((await read('alice'))?.limit, 110n);
@@ -38,10 +38,8 @@ export const limitCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 20n, { limit: 50n })]);
       const extended = await extend(running, [20n]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, 10n);
-      assert(extended.status === 'insufficient');
-      assert.equal(extended.available, 10n);
+      expectInsufficient(refused, 10n);
+      expectInsufficient(extended, 10n);
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.held, state?.inFlight], [50n, 40n, 1]);
     },
@@ -55,8 +53,7 @@ export const limitCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 1n, { limit: 10n })]);
       const settled = await settle(running, [line('alice', 40n)]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, -30n);
+      expectInsufficient(refused, -30n);
       assert.equal(settled.status, 'settled');
       await expectState('alice', { used: 40n, held: 0n, inFlight: 0 });
     },
@@ -121,8 +118,7 @@ export const limitCases: readonly QuotaCase[] = [
       const raised = await reserve(newId(), [line('alice', 10n, { limit: 20n })]);
 
       assert.equal(first.status, 'held');
-      assert(lowered.status === 'insufficient');
-      assert.equal(lowered.available, -5n);
+      expectInsufficient(lowered, -5n);
       assert.equal(raised.status, 'held');
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.extra, state?.held], [20n, 30n, 50n]);
@@ -139,8 +135,7 @@ export const limitCases: readonly QuotaCase[] = [
       const december = await reserve(newId(), [of('2026-12')]);
 
       assert.equal(november.status, 'held');
-      assert(december.status === 'insufficient');
-      assert.equal(december.available, 10n);
+      expectInsufficient(december, 10n);
     },
   ),
   rule(
@@ -185,8 +180,7 @@ export const limitCases: readonly QuotaCase[] = [
       const stated = await reserve(newId(), [line('alice', 1n)]);
       const given = await give('alice', 70n);
 
-      assert(stated.status === 'insufficient');
-      assert.equal(stated.available, 0n);
+      expectInsufficient(stated, 0n);
       assert.equal(given.limit, 70n);
       await hold('alice', 50n);
     },
@@ -250,9 +244,7 @@ export const admissionCases: readonly QuotaCase[] = [
 
       const refused = await reserve(id, [line('alice', 11n)]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.subject, 'alice');
-      assert.equal(refused.available, 10n);
+      expectInsufficient(refused, 10n, 'alice');
       await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
       assert.equal((await reserve(id, [line('alice', 10n)])).status, 'held');
     },
@@ -344,9 +336,7 @@ export const admissionCases: readonly QuotaCase[] = [
 
       const result = await reserve(newId(), [line('a', 5n), line('b', 5n), line('c', 5n)]);
 
-      assert(result.status === 'insufficient');
-      assert.equal(result.subject, 'c');
-      assert.equal(result.available, 4n);
+      expectInsufficient(result, 4n, 'c');
       for (const subject of ['a', 'b', 'c']) {
         await expectState(subject, { used: 0n, held: 0n, inFlight: 0 });
       }
