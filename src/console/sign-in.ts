@@ -72,8 +72,8 @@ const accessSchema = strict('must be { actor, can }', {
 export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn {
   checkMakerOptions('consoleSignIn', optionsSchema, options);
   const { clock = systemClock() } = options;
-  const tokens = tokensOf(clock);
-  const sessions = sessionsOf(clock);
+  const tokens = new Tokens(clock);
+  const sessions = new Sessions(clock);
 
   return {
     link: (url, access = { actor: 'console', can: 'manage' }) => {
@@ -118,44 +118,42 @@ const maxTokens = 100;
 const maxAttempts = 20;
 const attemptsMs = 60_000;
 
-interface Tokens {
-  /** Issues a token. If too many are unused, the oldest no longer works. */
-  issue(access: AdminAccess): string;
-  /** Uses up a token, and returns its access; undefined if it is wrong, used or too old. */
-  take(token: string): AdminAccess | undefined;
-  /** For how long there have been too many wrong ones, in ms; 0 if there have not. */
-  tooManyForMs(): number;
-}
-
 /** Tokens are kept as digests, for ten minutes. */
-function tokensOf(clock: Clock): Tokens {
-  const tokens = new Map<string, { readonly access: AdminAccess; readonly endsMs: number }>();
-  let failures: readonly number[] = [];
+class Tokens {
+  readonly #clock: Clock;
+  readonly #issued = new Map<string, { readonly access: AdminAccess; readonly endsMs: number }>();
+  #failures: readonly number[] = [];
 
-  const tooManyForMs = (): number => {
-    const [first] = failures;
-    if (first === undefined || failures.length < maxAttempts) return 0;
-    return Math.max(0, first + attemptsMs - clock.now());
-  };
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
-  return {
-    issue: (access) => {
-      const [oldest] = tokens.keys();
-      if (tokens.size === maxTokens && oldest !== undefined) tokens.delete(oldest);
-      const token = newSecret();
-      tokens.set(digestSecret(token), { access, endsMs: clock.now() + tokenMs });
-      return token;
-    },
-    take: (token) => {
-      const digest = digestSecret(token);
-      const found = tokens.get(digest);
-      tokens.delete(digest);
-      if (found !== undefined && clock.now() < found.endsMs) return found.access;
-      if (tooManyForMs() === 0) failures = [...failures, clock.now()].slice(-maxAttempts);
-      return undefined;
-    },
-    tooManyForMs,
-  };
+  /** Issues a token. If too many are unused, the oldest no longer works. */
+  issue(access: AdminAccess): string {
+    const [oldest] = this.#issued.keys();
+    if (this.#issued.size === maxTokens && oldest !== undefined) this.#issued.delete(oldest);
+    const token = newSecret();
+    this.#issued.set(digestSecret(token), { access, endsMs: this.#clock.now() + tokenMs });
+    return token;
+  }
+
+  /** Uses up a token, and returns its access; undefined if it is wrong, used or too old. */
+  take(token: string): AdminAccess | undefined {
+    const digest = digestSecret(token);
+    const found = this.#issued.get(digest);
+    this.#issued.delete(digest);
+    const nowMs = this.#clock.now();
+    if (found !== undefined && nowMs < found.endsMs) return found.access;
+    if (this.tooManyForMs() === 0) this.#failures = [...this.#failures, nowMs].slice(-maxAttempts);
+    return undefined;
+  }
+
+  /** For how long there have been too many wrong ones, in ms; 0 if there have not. */
+  tooManyForMs(): number {
+    const [first] = this.#failures;
+    if (first === undefined || this.#failures.length < maxAttempts) return 0;
+    return Math.max(0, first + attemptsMs - this.#clock.now());
+  }
 }
 
 function newSecret(): string {
@@ -166,17 +164,6 @@ export const sessionMs: number = 12 * 3_600_000;
 const idleMs = 30 * 60_000;
 const maxSessions = 100;
 
-interface Sessions {
-  /** Opens a session and returns its id. If there are too many, the oldest one ends. */
-  open(access: AdminAccess): string;
-  /**
-   * The operator of one of these sessions. `isActive`: a person did something, so that the idle
-   * time starts again.
-   */
-  find(ids: readonly string[], isActive: boolean): AdminAccess | undefined;
-  end(ids: readonly string[]): void;
-}
-
 interface Session {
   readonly access: AdminAccess;
   readonly sinceMs: number;
@@ -184,46 +171,55 @@ interface Session {
 }
 
 /** Sessions end after 30 minutes without a request, and after 12 hours. */
-function sessionsOf(clock: Clock): Sessions {
-  const sessions = new Map<string, Session>();
+class Sessions {
+  readonly #clock: Clock;
+  readonly #open = new Map<string, Session>();
 
-  const endOld = (): void => {
-    const nowMs = clock.now();
-    for (const [digest, { usedMs, sinceMs }] of sessions) {
-      if (nowMs - usedMs >= idleMs || nowMs - sinceMs >= sessionMs) sessions.delete(digest);
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Opens a session and returns its id. If there are too many, the oldest one ends. */
+  open(access: AdminAccess): string {
+    const nowMs = this.#endOld();
+    const [oldest] = this.#open.keys();
+    if (this.#open.size === maxSessions && oldest !== undefined) this.#open.delete(oldest);
+    const id = newSecret();
+    this.#open.set(digestSecret(id), { access, sinceMs: nowMs, usedMs: nowMs });
+    return id;
+  }
+
+  /**
+   * The operator of one of these sessions. `isActive`: a person did something, so that the idle
+   * time starts again.
+   */
+  find(ids: readonly string[], isActive: boolean): AdminAccess | undefined {
+    const nowMs = this.#endOld();
+    const known = ids.map((id) => this.#open.get(digestSecret(id)));
+    const session = known.find((found) => found !== undefined);
+    if (session !== undefined && isActive) session.usedMs = nowMs;
+    return session?.access;
+  }
+
+  end(ids: readonly string[]): void {
+    for (const id of ids) this.#open.delete(digestSecret(id));
+  }
+
+  #endOld(): number {
+    const nowMs = this.#clock.now();
+    for (const [digest, { usedMs, sinceMs }] of this.#open) {
+      if (nowMs - usedMs >= idleMs || nowMs - sinceMs >= sessionMs) this.#open.delete(digest);
     }
-  };
-
-  return {
-    open: (access) => {
-      endOld();
-      const [oldest] = sessions.keys();
-      if (sessions.size === maxSessions && oldest !== undefined) sessions.delete(oldest);
-      const id = newSecret();
-      const nowMs = clock.now();
-      sessions.set(digestSecret(id), { access, sinceMs: nowMs, usedMs: nowMs });
-      return id;
-    },
-    find: (ids, isActive) => {
-      endOld();
-      const session = ids
-        .map((id) => sessions.get(digestSecret(id)))
-        .find((found) => found !== undefined);
-      if (session !== undefined && isActive) session.usedMs = clock.now();
-      return session?.access;
-    },
-    end: (ids) => {
-      for (const id of ids) sessions.delete(digestSecret(id));
-    },
-  };
+    return nowMs;
+  }
 }
 
 /**
  * Browsers share cookies among the ports of a host name. The name contains the port, so that two
  * consoles on one machine don't overwrite each other's cookie.
  */
-const name = 'tollgate_console_';
-const format = /^tollgate_console_\d+=([\w-]{43})$/;
+const cookieName = 'tollgate_console_';
+const cookieFormat = /^tollgate_console_\d+=([\w-]{43})$/;
 
 /**
  * The ids of sessions in a request: several where one console is mounted below another, or another
@@ -231,7 +227,9 @@ const format = /^tollgate_console_\d+=([\w-]{43})$/;
  * set enough of them to lock the operator out. Node limits the size of the header.
  */
 function sessionIdsIn({ headers }: IncomingMessage): readonly string[] {
-  return (headers.cookie ?? '').split(';').flatMap((pair) => format.exec(pair.trim())?.[1] ?? []);
+  return (headers.cookie ?? '')
+    .split(';')
+    .flatMap((pair) => cookieFormat.exec(pair.trim())?.[1] ?? []);
 }
 
 /** The cookie of a new session; with the age 0, the cookie that deletes it. */
@@ -242,7 +240,7 @@ export function sessionCookie(
 ): string {
   const { localPort = 0 } = request.socket;
   const attributes = `HttpOnly; SameSite=Strict; Path=${path}; Max-Age=${ageMs / 1_000}`;
-  return `${name}${localPort}=${id}; ${attributes}${isSecure(request) ? '; Secure' : ''}`;
+  return `${cookieName}${localPort}=${id}; ${attributes}${isSecure(request) ? '; Secure' : ''}`;
 }
 
 /** Whether the browser uses TLS: with this process, or with a proxy, as its `Origin` says. */

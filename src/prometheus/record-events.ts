@@ -86,8 +86,8 @@ export function countEvents(maxLabelValues: number): EventCounts {
 }
 
 function emptySeries(): Counted {
-  const counter = () => seriesOf(emptyCounter, maxSeries);
-  const histogram = () => seriesOf(emptyHistogram, maxSeries);
+  const counter = () => new Series(emptyCounter);
+  const histogram = () => new Series(emptyHistogram);
   return {
     calls_total: counter(),
     refusals_total: counter(),
@@ -261,12 +261,6 @@ export function printable(name: string): string {
   return name.toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd');
 }
 
-interface Series<Value> {
-  /** The value of these labels, which is created if there is none. */
-  at(...values: LabelValues): Value;
-  entries(): Iterable<SeriesEntry<Value>>;
-}
-
 export interface SeriesEntry<Value> {
   readonly values: LabelValues;
   readonly value: Value;
@@ -284,21 +278,31 @@ export interface Tally {
 
 const separator = '\u0000';
 
-/** Series that are created when they are first used; at most `max`, then all labels are `other`. */
-function seriesOf<Value>(create: () => Value, max: number): Series<Value> {
-  const entries = new Map<string, SeriesEntry<Value>>();
-  const entryAt = (values: LabelValues): Value => {
+/** Created when they are first used; beyond `maxSeries` all labels are `other`. */
+class Series<Value> {
+  readonly #create: () => Value;
+  readonly #entries = new Map<string, SeriesEntry<Value>>();
+
+  constructor(create: () => Value) {
+    this.#create = create;
+  }
+
+  /** The value of these labels, which is created if there is none. */
+  at(...values: LabelValues): Value {
     const key = values.join(separator);
-    const found = entries.get(key);
+    const found = this.#entries.get(key);
     if (found !== undefined) return found.value;
-    if (entries.size >= max && values.some((value) => value !== otherValue)) {
-      return entryAt(values.map(() => otherValue));
+    if (this.#entries.size >= maxSeries && values.some((value) => value !== otherValue)) {
+      return this.at(...values.map(() => otherValue));
     }
-    const value = create();
-    entries.set(key, { values, value });
+    const value = this.#create();
+    this.#entries.set(key, { values, value });
     return value;
-  };
-  return { at: (...values) => entryAt(values), entries: () => entries.values() };
+  }
+
+  entries(): Iterable<SeriesEntry<Value>> {
+    return this.#entries.values();
+  }
 }
 
 function emptyCounter(): Tally {

@@ -6,7 +6,7 @@
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { type Account, accountTable, healthOf, healthStatus, nameOf } from './accounts.ts';
+import { type Account, AccountTable, healthOf, healthStatus, nameOf } from './accounts.ts';
 import { type ChannelStatus, channelStatuses, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
 import {
@@ -32,11 +32,12 @@ import {
   updateHealth,
 } from './record-health.ts';
 import {
+  comparedWith,
   type RequestedModel,
+  recordAnswer,
   type ServedModel,
   usualLimitMs,
-  type WaitingCalls,
-  waitingCalls,
+  WaitingCalls,
 } from './waiting-calls.ts';
 
 export interface ChannelLease {
@@ -98,8 +99,8 @@ export function channelHealth(
   random: () => number,
   emit: EventListener,
 ): ChannelHealth {
-  const accounts = accountTable(clock, emit);
-  const calls = { calls: waitingCalls(), namedCalls: waitingCalls() };
+  const accounts = new AccountTable(clock, emit);
+  const calls = { calls: new WaitingCalls(), namedCalls: new WaitingCalls() };
   const state = { clock, random, accounts, ...calls, lastResortInUse: new WeakSet<Pause>() };
   return {
     availability: (channel, upstreamModel, call, named) => {
@@ -203,7 +204,7 @@ function beginCall(
   const atStart = recordStart(state, account, upstreamModel, nowMs);
   const comparedId = name === undefined ? channelId : nameOf(channelId, name);
   const waiting = calls.begin({ channelId: comparedId, upstreamModel }, asked, nowMs);
-  const compared = calls.comparedWith(waiting);
+  const compared = comparedWith(waiting);
   if (compared !== undefined) endComparison(state, compared);
   const isTrial = atStart.isTrial && asked.reply !== 'image';
   const call: CallInProgress = {
@@ -238,7 +239,7 @@ function leaseOf(
     },
     answered: () => {
       if (account.health !== undefined) updateHealth(state, call, afterReplyBegan);
-      if (calls.answered(waiting)) deprioritizeSlow(state);
+      if (recordAnswer(waiting)) deprioritizeSlow(state);
     },
     end: (signal) => {
       if (ended) return;

@@ -5,15 +5,10 @@
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
+import type { Timeouts } from '../ports/timeouts.ts';
 
 /** `totalMs` counts from the call's start, over all attempts. */
-export interface AttemptTimeouts {
-  readonly firstByteMs: number;
-  readonly idleMs: number;
-  readonly firstTokenMs: number;
-  readonly quietMs: number;
-  readonly totalMs: number;
-}
+export type AttemptTimeouts = Omit<Timeouts, 'connectMs' | 'firstByteStreamedMs'>;
 
 /** When a model on an account last sent anything, for any call. */
 export interface LastActivity {

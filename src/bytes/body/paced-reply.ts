@@ -20,13 +20,6 @@ export interface ReplyPieces {
   readonly isComputed: boolean;
 }
 
-interface SendingListener {
-  /** The caller has read something. */
-  advanced(): void;
-  /** The reply is written or its connection closed; its memory is released. Called once. */
-  over(): void;
-}
-
 /** A whole reply, of which the gateway may cut off what is not written yet. */
 export interface PacedReply extends ReplyBody {
   cut(): void;
@@ -47,8 +40,14 @@ export function piecesOf(bytes: Uint8Array): ReplyPieces {
   };
 }
 
-/** A reply in pieces, which are kept until the last one is written. */
-export function pacedReply(pieces: ReplyPieces, listener: SendingListener): PacedReply {
+/**
+ * A reply in pieces, which are kept until the last one is written. `advanced`: the caller has read
+ * something; `over`, once: the reply is written or its connection closed, and its memory released.
+ */
+export function pacedReply(
+  pieces: ReplyPieces,
+  listener: { advanced(): void; over(): void },
+): PacedReply {
   let source: ReplyPieces | undefined = pieces;
   let upcoming: Uint8Array | undefined;
   let outlet: Outlet | undefined;
@@ -78,7 +77,9 @@ export function pacedReply(pieces: ReplyPieces, listener: SendingListener): Pace
   const begin = (out: Outlet): void => {
     outlet = out;
     if (source === undefined) return out.destroy();
-    watch(out, end, () => {
+    out.onDisconnect(end);
+    out.onFinish(end);
+    out.onDrain(() => {
       if (source === undefined) return;
       listener.advanced();
       writeOn();
@@ -87,12 +88,6 @@ export function pacedReply(pieces: ReplyPieces, listener: SendingListener): Pace
     writeOn();
   };
   return { cut, ...replyBody(begin) };
-}
-
-function watch(out: Outlet, onEnd: () => void, onDrain: () => void): void {
-  out.onDisconnect(onEnd);
-  out.onFinish(onEnd);
-  out.onDrain(onDrain);
 }
 
 function endWith(piece: Uint8Array, out: Outlet, cut: () => void): void {

@@ -85,8 +85,7 @@ interface Checked {
 
 async function checkCatalog(given: Given, { read, tried, path, add }: Checked): Promise<void> {
   const { clock } = given.around;
-  const { models, found } = await readModels(read, tried, path);
-  add(found);
+  const models = await readModels({ read, tried, path, add });
   if (models === undefined) {
     const detail = 'the catalog, which names them, could not be read';
     add([{ state: 'skipped', subject: 'channels', detail }]);
@@ -97,30 +96,28 @@ async function checkCatalog(given: Given, { read, tried, path, add }: Checked): 
   add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
 }
 
-interface FoundModels {
-  readonly models: readonly Model[] | undefined;
-  readonly found: readonly Finding[];
-}
-
-async function readModels(
-  read: ReadConfig,
-  { databases, failures }: TriedDatabases,
-  path: string,
-): Promise<FoundModels> {
+async function readModels({
+  read,
+  tried: { databases, failures },
+  path,
+  add,
+}: Checked): Promise<readonly Model[] | undefined> {
   const { file, store } = read.config.catalog;
   const subject = file === undefined ? 'catalog.store' : 'catalog.file';
   if (store !== undefined && failures.has(store)) {
-    const detail = `stores.${store} could not be opened`;
-    return { models: undefined, found: [{ state: 'skipped', subject, detail }] };
+    add([{ state: 'skipped', subject, detail: `stores.${store} could not be opened` }]);
+    return undefined;
   }
   try {
     const models = await allModels(read, databases, path);
-    if (read.models !== undefined) return { models, found: [] };
-    return { models, found: [{ state: 'ok', subject, detail: `valid, ${models.length} models` }] };
+    if (read.models === undefined) {
+      add([{ state: 'ok', subject, detail: `valid, ${models.length} models` }]);
+    }
+    return models;
   } catch (error) {
     // An invalid catalog has a line for each mistake.
     const details = reasonOf(error).split('\n');
-    const found = details.map((detail) => ({ state: 'failed' as const, subject, detail }));
-    return { models: undefined, found };
+    add(details.map((detail) => ({ state: 'failed', subject, detail })));
+    return undefined;
   }
 }

@@ -51,16 +51,11 @@ function fieldOf(label: string, input: Field['input'], hint?: string): Field {
   return { node, input, value: () => input.value.trim() };
 }
 
-interface Choice {
-  readonly node: HTMLElement;
-  value(): string;
-}
-
 export function radioField(
   name: string,
   label: string,
   ways: readonly { readonly value: string; readonly text: string; readonly hint: string }[],
-): Choice {
+) {
   const inputs = ways.map(({ value }, index) =>
     el('input', { type: 'radio', name, value, id: `${name}-${value}`, checked: index === 0 }),
   );

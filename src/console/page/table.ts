@@ -50,17 +50,8 @@ function rowOf<T>(row: T, { columns, keyOf, open, rowClass }: TableInput<T>): HT
   return node;
 }
 
-interface Pager {
-  readonly node: HTMLElement;
-  /** Where the page begins; undefined for the first. */
-  after(): string | undefined;
-  /** A page was loaded, with the cursor of the next one. */
-  show(next: string | null): void;
-  reset(): void;
-}
-
 /** Pages through a list. Cursors only lead forwards, so the earlier ones are remembered. */
-export function pager(load: () => void): Pager {
+export function pager(load: () => void) {
   const node = el('div', { class: 'pager' });
   let cursors: readonly (string | undefined)[] = [undefined];
   const go = (next: readonly (string | undefined)[]): void => {
@@ -69,8 +60,10 @@ export function pager(load: () => void): Pager {
   };
   return {
     node,
+    /** Where the page begins; undefined for the first. */
     after: () => cursors.at(-1),
-    show: (next) => {
+    /** A page was loaded, with the cursor of the next one. */
+    show: (next: string | null): void => {
       const back = button('Previous', () => go(cursors.slice(0, -1)), {
         'data-focus': 'previous',
         disabled: cursors.length < 2,
@@ -83,7 +76,7 @@ export function pager(load: () => void): Pager {
       const place = el('span', { class: 'hint' }, `page ${cursors.length}`);
       refill(node, isOnly ? undefined : [place, back, forth]);
     },
-    reset: () => {
+    reset: (): void => {
       cursors = [undefined];
     },
   };

@@ -72,7 +72,8 @@ export function refuseContents(body: JsonValue | undefined): Script | undefined 
 function turnFor(body: JsonValue | undefined, model: string, context: ReplyContext): Turn {
   const agent = agentOf(model);
   const before = thoughts(body);
-  const rounds = roundsMade(body);
+  const turns = currentTurn(turnsOf(body));
+  const rounds = turns.filter(({ parts }) => callsIn(parts).length > 0).length;
   if (rounds >= agent.rounds) {
     const parts = [...before, ...texts(geminiAfterToolPieces)];
     return { parts, tokens: geminiTokens.afterTool };
@@ -263,10 +264,6 @@ function imagePart(body: JsonValue | undefined): JsonObject {
 export interface ContentTurn {
   readonly role: 'user' | 'model';
   readonly parts: readonly JsonValue[];
-}
-
-function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
 }
 
 export function callSignature(call: JsonValue): string {

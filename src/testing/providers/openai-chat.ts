@@ -26,9 +26,10 @@ export function chatScript(body: JsonValue | undefined, context: ReplyContext): 
 
   const model = String(member(body, 'model'));
   const head = { id: counted('chatcmpl-', context), created: context.createdAtSeconds, model };
+  const withUsage = member(member(body, 'stream_options'), 'include_usage') === true;
   const say = (turn: Turn, count: number): Script =>
     member(body, 'stream') === true
-      ? streamed(turn, count, head, wantsUsage(body))
+      ? streamed(turn, count, head, withUsage)
       : whole(turn, count, head);
 
   const faultReplies: FaultReplies = {
@@ -39,10 +40,6 @@ export function chatScript(body: JsonValue | undefined, context: ReplyContext): 
     slowMs: context.slowMs,
   };
   return withFault(model, say(turnFor(body, context), choiceCount(body)), faultReplies);
-}
-
-function wantsUsage(body: JsonValue | undefined): boolean {
-  return member(member(body, 'stream_options'), 'include_usage') === true;
 }
 
 function choiceCount(body: JsonValue | undefined): number {
@@ -57,7 +54,9 @@ function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
 
 function plainTurn(body: JsonValue | undefined, context: ReplyContext): Turn {
   const agent = agentOf(String(member(body, 'model')));
-  if (endsWithResult(items(member(body, 'messages'))) && roundsMade(body) >= agent.rounds) {
+  const messages = items(member(body, 'messages'));
+  const rounds = currentTurn(messages).filter(hasCalls).length;
+  if (endsWithResult(messages) && rounds >= agent.rounds) {
     return textTurn(chatAfterToolPieces, chatTokens.afterTool);
   }
   const tools = chosenTools(body).slice(0, agent.callsAtOnce ?? 1);
@@ -224,10 +223,6 @@ function usage({ tokens: [prompt, completion] }: Turn, count: number): JsonObjec
 
 function indexes(count: number): readonly number[] {
   return [...Array(count).keys()];
-}
-
-function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
 }
 
 function endsWithResult(messages: readonly JsonValue[]): boolean {

@@ -50,11 +50,16 @@ function route({ method, path, body, origin }: ProviderRequest, context: ReplyCo
     const served = responsesRoute(method, path.slice(responsesPath.length + 1), body, context);
     if (served !== undefined) return served;
   }
-  if (method === 'GET' && path === modelsPath) return json(200, modelList(context));
+  if (method === 'GET' && path === modelsPath) {
+    const data = modelNames().map((id) => modelEntry(id, context));
+    return json(200, { object: 'list', data });
+  }
   if (method === 'GET' && path.startsWith(`${modelsPath}/`)) {
     return oneModel(path.slice(modelsPath.length + 1), context);
   }
-  if (method === 'GET' && path.startsWith(imagePath)) return imageFileScript();
+  if (method === 'GET' && path.startsWith(imagePath)) {
+    return { headers: { 'content-type': 'image/png' }, body: gradientPng(64, 64) };
+  }
   return openaiError(404, `Invalid URL (${method} ${path})`);
 }
 
@@ -68,10 +73,6 @@ function responsesRoute(
   if (method === 'POST' && below === 'input_tokens') return inputTokensScript(body);
   if (method === 'POST' && below === 'compact') return compactScript(body, context);
   return below === '' ? undefined : storedScript(method, below, context.stored);
-}
-
-function modelList(context: ReplyContext): JsonObject {
-  return { object: 'list', data: modelNames().map((id) => modelEntry(id, context)) };
 }
 
 function oneModel(encodedId: string, context: ReplyContext): Script {
@@ -117,10 +118,6 @@ function imagesScript(body: JsonValue | undefined, context: ReplyContext, origin
     ? urls(body, context, origin)
     : base64(model, body, context);
   return withFault(model, script, faultReplies);
-}
-
-function imageFileScript(): Script {
-  return { headers: { 'content-type': 'image/png' }, body: gradientPng(64, 64) };
 }
 
 /** DALL·E returns URLs unless Base64 is requested, GPT-image never, others on request. */

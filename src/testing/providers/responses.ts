@@ -78,7 +78,8 @@ function contentFor(
 ): Content {
   const model = String(member(body, 'model'));
   const agent = agentOf(model);
-  const reasoning = isReasoning(model) ? [reasoningItem(body, context)] : [];
+  const isReasoning = /^(?:gpt-[5-9]|o\d)|-agent-/.test(model);
+  const reasoning = isReasoning ? [reasoningItem(body, context)] : [];
   const isDone = isOutput(conversation.at(-1)) && roundsMade(conversation) >= agent.rounds;
   const calls = isDone ? [] : callItems(chosenTools(body, agent), context);
   if (calls.length > 0) return { items: [...reasoning, ...calls], tokens: chatTokens.toolCall };
@@ -100,10 +101,6 @@ function contentFor(
 }
 
 /** Models that reason: OpenAI's from GPT-5 and the o-series, and agents. */
-function isReasoning(model: string): boolean {
-  return /^(?:gpt-[5-9]|o\d)|-agent-/.test(model);
-}
-
 /** Reasoning is sealed where `include` asks for it, and summarised where `reasoning` does. */
 function reasoningItem(
   body: JsonValue | undefined,

@@ -49,27 +49,12 @@ type Expected =
   | 'rest'
   | 'nothing';
 
-interface JsonTokens {
-  write(chunk: Buffer): void;
-  expected(): Expected;
-  depth(): number;
-  inToken(): boolean;
-  isWhole(): boolean;
-}
-
-interface TokenOptions {
-  /**
-   * Numbers and literals in arrays are neither reported nor checked, nor the commas between them:
-   * in a reply of vectors, finding the end of a list is ten times as fast as finding each number.
-   */
-  readonly skipsNumbers: boolean;
-}
-
-/** Creates a tokenizer. Everything after a structural error is ignored. */
-export function jsonTokens(
-  listener: JsonListener,
-  { skipsNumbers }: TokenOptions = { skipsNumbers: false },
-): JsonTokens {
+/**
+ * Creates a tokenizer. Everything after a structural error is ignored. With `skipsNumbers`, numbers
+ * and literals in arrays are neither reported nor checked, nor the commas between them: in a reply
+ * of vectors, finding the end of a list is ten times as fast as finding each number.
+ */
+export function jsonTokens(listener: JsonListener, { skipsNumbers } = { skipsNumbers: false }) {
   // For every open container, whether it is an object.
   const open: boolean[] = [];
   let expected: Expected = 'value';
@@ -221,7 +206,7 @@ export function jsonTokens(
   }
 
   return {
-    write(chunk) {
+    write(chunk: Buffer): void {
       nextQuote = -1;
       nextBackslash = -1;
       for (const stop of afterNumbers) stop.next = -1;

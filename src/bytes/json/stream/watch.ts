@@ -23,7 +23,7 @@ export interface JsonWatchOptions {
   readonly captureLimitBytes?: number;
   /** Counts the elements of the array `array`, and those with a string member called `member`. */
   readonly countIn?: { readonly array: string; readonly member: string };
-  /** Numbers in arrays are skipped unchecked; see `TokenOptions`. */
+  /** Numbers in arrays are skipped unchecked; see `jsonTokens`. */
   readonly skipsNumbers?: boolean;
 }
 
@@ -49,24 +49,18 @@ export interface JsonWatchReport {
   readonly commaDue: boolean;
 }
 
-/** The inspection of one reply. */
-interface JsonWatch {
-  write(chunk: Uint8Array): void;
-  /** The report so far. May be called at any time and repeatedly, because a reply can break off. */
-  end(): JsonWatchReport;
-}
-
 /** Starts the inspection of one reply. */
-export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
+export function jsonWatch(options: JsonWatchOptions = {}) {
   const members = new WatchedMembers(options);
   const tokens = jsonTokens(members, { skipsNumbers: options.skipsNumbers === true });
   return {
-    write: (chunk) => {
+    write: (chunk: Uint8Array): void => {
       const bytes = asBuffer(chunk);
       tokens.write(bytes);
       members.endChunk(bytes);
     },
-    end: () => {
+    /** The report so far. May be called repeatedly, because a reply can break off at any time. */
+    end: (): JsonWatchReport => {
       const isOpenArray =
         members.areInElements() && tokens.depth() === 1 && tokens.expected() !== 'nothing';
       return {
@@ -185,20 +179,12 @@ function elementCount(member: string | undefined) {
   };
 }
 
-interface WatchedIds {
-  write(chunk: Uint8Array): void;
-  /** The member `id` of the document. */
-  own(): string | undefined;
-  /** The members `id` of the elements that are complete. */
-  ofElements(): readonly string[];
-}
-
 /** Names and ids are short; a longer one is not read. */
 const limitBytes = 1_024;
 /** Far more elements than any real reply has. */
 const maxElements = 10_000;
 
-export function watchIds(listName: string): WatchedIds {
+export function watchIds(listName: string) {
   const name = new RangeCapture(limitBytes);
   const text = new RangeCapture(limitBytes);
   const ids: string[] = [];
@@ -236,13 +222,15 @@ export function watchIds(listName: string): WatchedIds {
     },
   });
   return {
-    write: (chunk) => {
+    write: (chunk: Uint8Array): void => {
       const bytes = asBuffer(chunk);
       tokens.write(bytes);
       name.endChunk(bytes);
       text.endChunk(bytes);
     },
+    /** The member `id` of the document. */
     own: () => found[1],
-    ofElements: () => ids,
+    /** The members `id` of the elements that are complete. */
+    ofElements: (): readonly string[] => ids,
   };
 }
