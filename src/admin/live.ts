@@ -4,9 +4,9 @@ import type { GatewayEvent } from '../events.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
-import { addTime, percentile, percentilesOf } from './histogram.ts';
 import {
   addRecent,
+  addTime,
   countFirstByte,
   countRefusal,
   emptyLiveState,
@@ -16,6 +16,8 @@ import {
   type MinuteState,
   minuteAt,
   minutesUntil,
+  percentile,
+  percentilesOf,
   recordKeyUse,
   setBounded,
 } from './live-state.ts';

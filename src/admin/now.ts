@@ -2,9 +2,8 @@
 import type { GatewayStatus } from '../stages/status.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps } from './deps.ts';
-import { percentilesOf, sumOf } from './histogram.ts';
 import type { NowBucket } from './live.ts';
-import { minutesUntil } from './live-state.ts';
+import { minutesUntil, percentilesOf, sumOf } from './live-state.ts';
 import { type LogBucket, type LogBuckets, logBuckets } from './log-buckets.ts';
 import { nearlySpentKeys } from './nearly-spent.ts';
 import { type RefusalCount, refusalCounts } from './refusal-counts.ts';

@@ -14,10 +14,9 @@ import {
   usageError,
 } from './command.ts';
 import { configFile } from './config/read.ts';
-import { allModels } from './models.ts';
 import { printJson, table } from './output.ts';
 import { askAdmin } from './requests.ts';
-import { withStores } from './stores/with-stores.ts';
+import { allModels, withStores } from './stores/with-stores.ts';
 
 export const channels: Command = {
   name: 'channels',

@@ -13,7 +13,7 @@ import { logEvents } from '../log-events.ts';
 import { thrownCode } from '../thrown.ts';
 import { CommandError, exitCodes } from './command.ts';
 import { logLevels, type ServeConfig } from './config/config.ts';
-import { withCommand } from './reasons.ts';
+import { withCommand } from './output.ts';
 
 type LogLevel = (typeof logLevels)[number];
 

@@ -22,9 +22,8 @@ import {
 } from './reply.ts';
 import { checkHost, hostNames, readJson, targetOf } from './request.ts';
 import { checkedBy, type Route, type RouteReply } from './route.ts';
-import { routeAt } from './routes.ts';
+import { checkTexts, routeAt } from './routes.ts';
 import { nowQuery } from './shapes.ts';
-import { checkTexts } from './texts.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {

@@ -12,7 +12,7 @@ import { thrownCode } from '../../thrown.ts';
 import { CommandError, exitCodes, type Surroundings } from '../command.ts';
 import type { AdminConfig, ServeConfig } from '../config/config.ts';
 import { auditTo, type Log } from '../log.ts';
-import { reasonOf } from '../reasons.ts';
+import { reasonOf } from '../output.ts';
 import { consolePath, originOf } from '../requests.ts';
 import { addressOf, type Port } from './listen.ts';
 import type { OpenGateway } from './open-gateway.ts';

@@ -9,7 +9,7 @@ import type { Gateway } from '../../gateway.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { failedPort, withThrown } from '../../thrown.ts';
 import type { Log } from '../log.ts';
-import { withCommand } from '../reasons.ts';
+import { withCommand } from '../output.ts';
 
 export interface UsageLogListener {
   /** A write failed; its records are kept and written later. */

@@ -44,8 +44,13 @@ import { sqliteResponseIndex } from '../../stores/sqlite/response-index.ts';
 import { sqliteResultStore } from '../../stores/sqlite/result-store.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../../stores/sqlite/usage-sink.ts';
 import { thrownCode } from '../../thrown.ts';
-import type { FixedKey, ServeConfig, StoreName } from '../config/config.ts';
-import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
+import {
+  type FixedKey,
+  type ServeConfig,
+  type StoreChoice,
+  type StoreName,
+  storeChoice,
+} from '../config/config.ts';
 import type { UsageLogListener } from '../serve/losses.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
 

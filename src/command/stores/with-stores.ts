@@ -1,22 +1,32 @@
 /**
- * Opens the databases and stores of a configuration for one command, with the admin library if it
- * needs that, and closes them after it.
+ * Opens the databases and stores of a configuration for one command, with its models or the admin
+ * library if it needs those, and closes them after it.
  */
-import { dirname } from 'node:path';
+
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
 import type { AdminCatalog } from '../../admin/deps.ts';
+import { credentialReader } from '../../catalog/credentials.ts';
+import { modelsIn } from '../../catalog/json-file-catalog.ts';
+import { modelsFrom } from '../../catalog/model-json.ts';
+import type { CatalogTable } from '../../catalog/published-catalog.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
-import { isError } from '../../errors.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { ConfigurationError, isError } from '../../errors.ts';
 import { createGateway } from '../../gateway.ts';
+import { items, parseJson } from '../../json.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
+import type { Model } from '../../ports/catalog.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
+import { postgresCatalogTable } from '../../stores/postgres/catalog.ts';
+import { sqliteCatalogTable } from '../../stores/sqlite/catalog.ts';
+import { thrownCode } from '../../thrown.ts';
 import { CommandError, exitCodes, type Given, type Option } from '../command.ts';
-import type { ServeConfig } from '../config/config.ts';
+import { type ServeConfig, type StoreChoice, storeChoice } from '../config/config.ts';
 import { configFile, type ReadConfig } from '../config/read.ts';
-import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
 import { auditTo, jsonLog } from '../log.ts';
-import { allModels } from '../models.ts';
 import {
   type DatabaseName,
   type Databases,
@@ -154,4 +164,53 @@ async function knownCatalog({ read, databases, path }: OpenStores): Promise<Admi
   const models = isOpen ? await allModels(read, databases, path).catch(() => undefined) : undefined;
   const { find, list, models: all } = staticCatalog(models ?? []);
   return models === undefined ? { find, list } : { find, list, models: all };
+}
+
+/**
+ * All models, with the secrets of their channels.
+ *
+ * @param path of the configuration file
+ * @throws ConfigurationError that names the model and says how to fix it; StoreUnavailable
+ */
+export async function allModels(
+  { config, models }: ReadConfig,
+  databases: Databases,
+  path: string,
+): Promise<readonly Model[]> {
+  if (models !== undefined) return models;
+  const clock = systemClock();
+  const { file } = config.catalog;
+  if (file !== undefined) {
+    return checked(modelsIn(await bytesAt(resolve(dirname(path), file))), clock);
+  }
+  const stored = await tableOf(config.catalog.store, databases, clock)?.read();
+  return checked(items(parseJson(stored?.models ?? '[]')), clock);
+}
+
+/** @throws ConfigurationError with the whole path, because a relative one begins at another file */
+async function bytesAt(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new ConfigurationError(
+      `catalog.file can't be read (${thrownCode(error)}): ${path}. Name a file of models.`,
+    );
+  }
+}
+
+function tableOf(
+  store: 'sqlite' | 'postgres' | undefined,
+  { sqlite, postgres }: Databases,
+  clock: Clock,
+): CatalogTable | undefined {
+  if (store === 'sqlite' && sqlite !== undefined) return sqliteCatalogTable(sqlite, clock);
+  return postgres === undefined ? undefined : postgresCatalogTable(postgres);
+}
+
+async function checked(
+  list: Parameters<typeof modelsFrom>[0],
+  clock: Clock,
+): Promise<readonly Model[]> {
+  const sources = { credentials: undefined, allowSecretsInFile: false, clock };
+  return modelsFrom(list, credentialReader(sources));
 }

@@ -4,8 +4,7 @@
  */
 import { failureOf, isAborted, messageOf } from './api.ts';
 import type { PageContext } from './context.ts';
-import { button, type Child, el, refill } from './dom.ts';
-import { icon } from './icons.ts';
+import { button, type Child, el, icon, refill } from './dom.ts';
 import { loading } from './panel.ts';
 import type { ViewName } from './route.ts';
 

@@ -3,8 +3,7 @@
  * panel has its own error and a way to try again, and the rest of the page still works.
  */
 import { isAborted, messageOf } from './api.ts';
-import { button, type Child, el, refill } from './dom.ts';
-import { icon } from './icons.ts';
+import { button, type Child, el, icon, refill } from './dom.ts';
 
 export interface Panel {
   readonly node: HTMLElement;

@@ -23,7 +23,7 @@ import {
   signatureOf,
   withFault,
 } from './provider.ts';
-import { fragments, sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './samples.ts';
 import { json, type Script, withHeaders } from './scripts.ts';
 
 const messagesPath = '/v1/messages';

@@ -9,7 +9,7 @@ import {
   chatTokens,
   reasoningPieces,
 } from './recordings.ts';
-import { fragments, sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './samples.ts';
 import { json, type Script, sse } from './scripts.ts';
 
 /** The model's content: the deltas of a stream, and the message that they add up to. */

@@ -3,7 +3,6 @@ import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import { embeddingsScript } from './embeddings.ts';
 import { chatScript } from './openai-chat.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { gradientPng } from './png.ts';
 import {
   counted,
   type FaultReplies,
@@ -11,12 +10,13 @@ import {
   type Provider,
   type ProviderRequest,
   type ReplyContext,
+  storedScript,
   withFault,
 } from './provider.ts';
 import { imageTokens, openaiHeaders, openaiModels } from './recordings.ts';
 import { compactScript, inputTokensScript, responsesScript } from './responses.ts';
+import { gradientPng } from './samples.ts';
 import { json, type Script, withHeaders } from './scripts.ts';
-import { storedScript } from './stored-responses.ts';
 
 const modelsPath = '/v1/models';
 const responsesPath = '/v1/responses';

@@ -7,7 +7,9 @@ import {
   agentOf,
   counted,
   type FaultReplies,
+  outputOf,
   type ReplyContext,
+  type StoredResponses,
   withFault,
 } from './provider.ts';
 import { chatAfterToolPieces, chatPieces, chatTokens, reasoningPieces } from './recordings.ts';
@@ -19,9 +21,8 @@ import {
   usageOf,
   whole,
 } from './responses-events.ts';
-import { fragments, sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './samples.ts';
 import { json, type Script } from './scripts.ts';
-import { outputOf, type StoredResponses } from './stored-responses.ts';
 
 export function responsesScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body) ?? refuseInput(body);

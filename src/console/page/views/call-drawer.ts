@@ -6,14 +6,12 @@
 import { failureOf, messageOf } from '../api.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { type LoadedDrawer, loadedDrawer, problemText } from '../dialog.ts';
-import { button, type Child, copyText, el, refill } from '../dom.ts';
+import { button, type Child, copyText, el, icon, refill } from '../dom.ts';
 import { amountField } from '../field.ts';
 import { durationText, moneyText, sentence, wordsOf } from '../format.ts';
-import { icon } from '../icons.ts';
 import { empty, failure } from '../panel.ts';
 import type { Attempt, CallDetail, CallsOfRequest } from '../wire.ts';
-import { callFacts, callMoney, refusalFacts } from './call-facts.ts';
-import { outcomeBadge } from './call-outcome.ts';
+import { callFacts, callMoney, outcomeBadge, refusalFacts } from './call-facts.ts';
 
 /** Creates the closed sheet; `changed` is called after a call was resolved. */
 export function callDrawer(page: PageContext, changed: () => void): LoadedDrawer {

@@ -11,7 +11,7 @@ import { searchField } from '../search-bar.ts';
 import { type Column, pager, table } from '../table.ts';
 import type { Call, CallPage, Refusal, RefusalReason } from '../wire.ts';
 import { callDrawer } from './call-drawer.ts';
-import { outcomeBadge, outcomeNames, outcomeWord } from './call-outcome.ts';
+import { outcomeBadge, outcomeNames, outcomeWord } from './call-facts.ts';
 import { refusalTable } from './refusal-table.ts';
 
 export function callsView(page: PageContext): View {

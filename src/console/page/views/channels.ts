@@ -3,9 +3,8 @@
  * switches for them.
  */
 import { canManage, type PageContext, type View } from '../context.ts';
-import { button, type Child, el, link, refill } from '../dom.ts';
+import { button, type Child, el, type IconName, icon, link, refill } from '../dom.ts';
 import { durationText, sentence, spanText, wordsOf } from '../format.ts';
-import { type IconName, icon } from '../icons.ts';
 import { empty, panel, section } from '../panel.ts';
 import type { Route } from '../route.ts';
 import { searchBar } from '../search-bar.ts';

@@ -4,6 +4,7 @@
  */
 
 import { messageOf } from '../api.ts';
+import { quotaBar } from '../chart.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../dialog.ts';
 import { button, type Child, el, link, timeOf } from '../dom.ts';
@@ -11,7 +12,6 @@ import { amountField, choiceField, type Field, textField } from '../field.ts';
 import { amountText, clockText, exactMoney, moneyText, spanText } from '../format.ts';
 import { factList, failure } from '../panel.ts';
 import { rangeMs } from '../route.ts';
-import { quotaBar } from '../share-bar.ts';
 import type { Balance, IssuedKey, Key, RefusalReason, ToppedUpKey } from '../wire.ts';
 import { metadataOf } from './call-facts.ts';
 import { secretStep } from './key-issue.ts';

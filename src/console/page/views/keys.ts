@@ -1,7 +1,6 @@
 /** Keys: how much of its quota each has used, and everything that can be done with one. */
 import { canManage, type PageContext, type View } from '../context.ts';
-import { button, type Child, el, link } from '../dom.ts';
-import { icon } from '../icons.ts';
+import { button, type Child, el, icon, link } from '../dom.ts';
 import { empty, panel } from '../panel.ts';
 import { type SearchBar, searchBar } from '../search-bar.ts';
 import { pager } from '../table.ts';

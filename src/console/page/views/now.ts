@@ -4,7 +4,7 @@
  */
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
-import { el, link, refill, timeOf } from '../dom.ts';
+import { el, type IconName, icon, link, refill, timeOf } from '../dom.ts';
 import {
   agoText,
   countText,
@@ -14,7 +14,6 @@ import {
   sinceText,
   utcDayText,
 } from '../format.ts';
-import { type IconName, icon } from '../icons.ts';
 import { empty, failure, loading, section, titledSection } from '../panel.ts';
 import { routeOf } from '../route.ts';
 import type { Attention, Bucket, Now, Severity } from '../wire.ts';
