@@ -22,14 +22,12 @@ export interface Surroundings {
   /** Who runs the command, for the audit trail. */
   readonly user: string;
   /** Calls the listener whenever the signal arrives, until the returned function is called. */
-  readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+  readonly onSignal: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void) => () => void;
   /** Calls a function before the process ends, also when a signal ends it at once. */
   readonly beforeEnd: (clean: () => void) => void;
 }
 
 /** The signals that `serve` and `demo` act on. */
-type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
-
 /** Resolves at the first signal that asks the process to end. The next one ends it at once. */
 export function endSignal({ onSignal }: Surroundings): Promise<string> {
   return new Promise((resolve) => {

@@ -87,7 +87,8 @@ export function countEvents(maxLabelValues: number): EventCounts {
 
 function emptySeries(): Counted {
   const counter = () => new Series(emptyCounter);
-  const histogram = () => new Series(emptyHistogram);
+  const histogram = () =>
+    new Series<Tally>(() => ({ ...emptyCounter(), buckets: callBounds.map(() => 0) }));
   return {
     calls_total: counter(),
     refusals_total: counter(),
@@ -307,10 +308,6 @@ class Series<Value> {
 
 function emptyCounter(): Tally {
   return { count: 0, nanos: 0n, sumSeconds: 0, buckets: [] };
-}
-
-function emptyHistogram(): Tally {
-  return { ...emptyCounter(), buckets: callBounds.map(() => 0) };
 }
 
 /** Adds a time in milliseconds. A negative one, from a wrong clock, counts as 0. */

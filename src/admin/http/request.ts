@@ -88,14 +88,11 @@ function tooLarge(): AdminError {
   return new AdminError('body_too_large', `The body may have ${maxBodyBytes} bytes at most.`);
 }
 
-interface Target {
-  readonly path: string;
-  /** Without the question mark. */
-  readonly query: string;
-}
-
-/** As the caller sent it; Express removes the path of the mount from `url`. */
-export function targetOf(request: IncomingMessage): Target {
+/**
+ * As the caller sent it, the query without its question mark; Express removes the path of the mount
+ * from `url`.
+ */
+export function targetOf(request: IncomingMessage) {
   const original: unknown = Reflect.get(request, 'originalUrl');
   const url = typeof original === 'string' ? original : (request.url ?? '');
   const end = url.indexOf('?');
