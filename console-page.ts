@@ -1,6 +1,6 @@
 /**
  * Bundles the pages of the console for browsers. The builds and the tests put the texts in place of
- * the constants that `src/console/assets.ts` declares.
+ * the constants that `src/console/pages.ts` declares.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';

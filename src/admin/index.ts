@@ -9,7 +9,6 @@ export {
 } from './admin.ts';
 export { AdminError, type AdminErrorCode, adminStatusOf, isAdminError } from './admin-error.ts';
 export type { AdminAction, Audit, AuditChange, AuditEntry, AuditListener } from './audit.ts';
-export type { KeyBalance } from './balances.ts';
 export type {
   AttemptDetail,
   CallDetail,
@@ -34,11 +33,10 @@ export type {
   ModelChannels,
 } from './channels.ts';
 export type { AdminCatalog, AdminKeyCache, AdminKeyStore, AdminOwnedStore, Page } from './deps.ts';
-export type { AdminAccess, Authorize } from './http/access.ts';
+export type { AdminAccess, AdminSession, Authorize } from './http/access.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
-export type { AdminSession } from './http/session.ts';
-export type { KeySummary } from './key-summary.ts';
+export type { KeyBalance, KeySummary } from './key-summary.ts';
 export type {
   AdminKeys,
   KeyListQuery,

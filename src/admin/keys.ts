@@ -7,10 +7,9 @@ import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition, isNanos, periodName } from '../ports/quota-input.ts';
 import { AdminError, invalid } from './admin-error.ts';
 import type { AuditChange } from './audit.ts';
-import { mainSubject } from './balances.ts';
 import type { AdminDeps, Page } from './deps.ts';
 import { cannot, keyOf, noKey } from './key-errors.ts';
-import { groupsOf, type KeySummary, summariesOf, summaryOf } from './key-summary.ts';
+import { groupsOf, type KeySummary, mainSubject, summariesOf, summaryOf } from './key-summary.ts';
 import { limitOf, type PageQuery } from './page.ts';
 import { removeKey } from './remove-key.ts';
 
@@ -150,10 +149,12 @@ function charging(
 ): Pick<AdminKeys, 'setLimit' | 'topUp'> {
   const { audit } = deps;
   return {
-    setLimit: (actor, id, change) =>
-      audit.run({ actor, action: 'key.limit', target: id, change: limitAudit(change) }, () =>
-        runSerially(id, () => setLimit(deps, id, change)),
-      ),
+    setLimit: (actor, id, limit) => {
+      const change = { limitNanos: String(limit.limitNanos), subject: limit.subject ?? null };
+      return audit.run({ actor, action: 'key.limit', target: id, change }, () =>
+        runSerially(id, () => setLimit(deps, id, limit)),
+      );
+    },
     topUp: (actor, id, topUp) =>
       audit.run(
         { actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) },
@@ -183,10 +184,6 @@ function issuedChange({ group, quota, expiresAtMs, maxConcurrentCalls }: ApiKey)
     expiresAtMs: expiresAtMs ?? null,
     maxConcurrentCalls: maxConcurrentCalls ?? null,
   };
-}
-
-function limitAudit({ limitNanos, subject }: LimitChange): AuditChange {
-  return { limitNanos: String(limitNanos), subject: subject ?? null };
 }
 
 function topUpAudit({ id, amountNanos, subject }: TopUp): AuditChange {

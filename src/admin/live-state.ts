@@ -3,9 +3,10 @@
  * and the latest calls. Every list is bounded, so that the state stays below a megabyte whatever
  * callers send.
  */
+
+import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 import type { CallSummary } from './call-summary.ts';
-import { addTime, emptyHistogram, type Histogram, sumOf } from './histogram.ts';
-import type { SeenRefusals } from './seen-refusals.ts';
+import type { SeenRefusals } from './refusal-counts.ts';
 
 export const liveMinutes = 60;
 const minuteMs = 60_000;
@@ -29,13 +30,13 @@ export interface MinuteState {
   readonly refusals: Map<string, { readonly code: string; readonly reason: string; count: number }>;
 }
 
-export interface Occurrences {
+interface Occurrences {
   readonly sinceMs: number;
   lastMs: number;
   count: number;
 }
 
-export interface PortFailure extends Occurrences {
+interface PortFailure extends Occurrences {
   readonly port: string;
   readonly operation: string;
   readonly reason: string;
@@ -49,14 +50,14 @@ export interface PortFailure extends Occurrences {
 }
 
 /** A call of which nobody knows whether it ran. */
-export interface CallInDoubt {
+interface CallInDoubt {
   readonly requestId: string;
   readonly keyId: string;
   readonly modelId: string;
   readonly atMs: number;
 }
 
-export interface LowQuota {
+interface LowQuota {
   readonly subject: string;
   readonly percent: number;
   readonly atMs: number;
@@ -182,4 +183,49 @@ export function setBounded<T>(
 
 export function recordKeyUse({ lastUsedMs }: LiveState, keyId: string, atMs: number): void {
   setBounded(lastUsedMs, keyId, atMs, maxKeys);
+}
+
+/** How many durations each bucket has. */
+export type Histogram = Uint32Array;
+
+export function emptyHistogram(): Histogram {
+  return new Uint32Array(firstByteBoundsMs.length + 1);
+}
+
+export function addTime(histogram: Histogram, ms: number): void {
+  const index = bucketOf(ms);
+  histogram[index] = (histogram[index] ?? 0) + 1;
+}
+
+export function sumOf(histograms: Iterable<Histogram>): Histogram {
+  const sum = emptyHistogram();
+  for (const histogram of histograms) {
+    for (const [index, count] of histogram.entries()) sum[index] = (sum[index] ?? 0) + count;
+  }
+  return sum;
+}
+
+export function percentilesOf(histogram: Histogram): {
+  readonly firstByteP50Ms: number | undefined;
+  readonly firstByteP95Ms: number | undefined;
+} {
+  const [firstByteP50Ms, firstByteP95Ms] = [0.5, 0.95].map((share) => percentile(histogram, share));
+  return { firstByteP50Ms, firstByteP95Ms };
+}
+
+/** Interpolates within a bucket; durations above the last bound count as that bound. */
+export function percentile(histogram: Histogram, share: number): number | undefined {
+  const total = histogram.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  const wanted = share * total;
+  let below = 0;
+  for (const [index, count] of histogram.entries()) {
+    if (count > 0 && below + count >= wanted) {
+      const from = firstByteBoundsMs[index - 1] ?? 0;
+      const to = firstByteBoundsMs[index] ?? from;
+      return Math.round(from + ((to - from) * Math.max(0, wanted - below)) / count);
+    }
+    below += count;
+  }
+  return firstByteBoundsMs.at(-1);
 }

@@ -4,9 +4,9 @@ import type { GatewayEvent } from '../events.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
-import { addTime, percentile, percentilesOf } from './histogram.ts';
 import {
   addRecent,
+  addTime,
   countFirstByte,
   countRefusal,
   emptyLiveState,
@@ -16,11 +16,17 @@ import {
   type MinuteState,
   minuteAt,
   minutesUntil,
+  percentile,
+  percentilesOf,
   recordKeyUse,
   setBounded,
 } from './live-state.ts';
-import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
-import { latestRefusals, rememberRefusal } from './seen-refusals.ts';
+import {
+  latestRefusals,
+  type RefusalCount,
+  refusalCounts,
+  rememberRefusal,
+} from './refusal-counts.ts';
 
 /**
  * The calls of a minute, an hour or a day. Minutes of this process count a call when it ends, hours

@@ -7,9 +7,8 @@ import { callOutcomes } from '../ports/usage-sink.ts';
 import type { RefusalReportQuery } from '../stores/sql/refusal-report.ts';
 import type { UsageReportRow } from '../stores/sql/usage-report.ts';
 import type { AdminUsage } from './deps.ts';
-import { emptyHistogram, type Histogram } from './histogram.ts';
 import { type CallSeries, seriesOf } from './live.ts';
-import { setBounded } from './live-state.ts';
+import { emptyHistogram, type Histogram, setBounded } from './live-state.ts';
 import type { CountedRefusals } from './refusal-counts.ts';
 
 export interface LogBucket extends Record<CallSeries, number> {

@@ -3,10 +3,11 @@
  * the event loop while it searches, even if it finds few rows, so the span is cut into slices. A
  * database server is queried for the whole span.
  */
+
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { AdminUsage } from './deps.ts';
-import type { InOwnTurn } from './loop-turns.ts';
 
 export interface WalkDeps {
   readonly usage: AdminUsage;
@@ -71,7 +72,7 @@ export async function* walkLog<T extends { readonly next?: string | undefined }>
   }
 }
 
-export type Ends = Required<Span>;
+type Ends = Required<Span>;
 
 function sliceOf({ toMs }: Ends, fromMs: number, lengthMs: number): Ends | undefined {
   return fromMs < toMs ? { fromMs, toMs: Math.min(fromMs + lengthMs, toMs) } : undefined;
@@ -91,4 +92,22 @@ async function spanInThisProcess(
   const [last] = (await usageRecords(span, { limit: 1, newestFirst: true })).records;
   if (first === undefined || last === undefined) return undefined;
   return { fromMs: first.startedAtMs, toMs: last.startedAtMs + 1 };
+}
+
+/** Runs a read in a turn of the event loop that no other read of this function has. */
+type InOwnTurn = <T>(read: () => MaybePromise<T>) => Promise<T>;
+
+/**
+ * At most one read per turn, however many exports run at once. SQLite and memory block the process
+ * while they answer, so that a step has to be small, and calls run before the next one.
+ */
+export function ownTurns(): InOwnTurn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (read) => {
+    const turn = last.then(() => setImmediate());
+    // The next read waits for this turn, not for this read: a database server runs them
+    // concurrently.
+    last = turn;
+    return turn.then(read);
+  };
 }

@@ -6,8 +6,8 @@
 import type { ApiKey } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import { balancesOf, type KeyBalance } from './balances.ts';
 import type { AdminDeps } from './deps.ts';
+import { balancesOf, type KeyBalance } from './key-summary.ts';
 import { setBounded } from './live-state.ts';
 
 /** A subject that has used or holds at least 90 % of its limit. */

@@ -2,14 +2,12 @@
 import type { GatewayStatus } from '../stages/status.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps } from './deps.ts';
-import { percentilesOf, sumOf } from './histogram.ts';
 import type { NowBucket } from './live.ts';
-import { minutesUntil } from './live-state.ts';
+import { minutesUntil, percentilesOf, sumOf } from './live-state.ts';
 import { type LogBucket, type LogBuckets, logBuckets } from './log-buckets.ts';
 import { nearlySpentKeys } from './nearly-spent.ts';
 import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
-import { type Attention, attentionOf, type Clause, sentenceOf } from './sentence.ts';
-import { slowPorts } from './slow-ports.ts';
+import { type Attention, attentionOf, type Clause, sentenceOf, slowPorts } from './sentence.ts';
 
 /** How far {@link Now} looks back. */
 export type NowRange = '15m' | '1h' | '24h' | '30d';

@@ -1,7 +1,10 @@
-/** Sums of refusals by code and reason, each with its explanation. */
+/**
+ * The refusals that this process remembers, and sums of refusals by code and reason, each with its
+ * explanation.
+ */
 import { type FailureReason, isFailureReason } from '../failure-reasons.ts';
+import type { SeenRefusal } from './call-summary.ts';
 import { type Explained, explainedRefusal } from './explained.ts';
-import { latestDetail, type SeenRefusals } from './seen-refusals.ts';
 
 /** How often requests were refused for one reason. */
 export interface RefusalCount extends Explained {
@@ -41,4 +44,82 @@ export function refusalCounts(
       const detail = latestDetail(seen, { code, reason }, keyId);
       return { code, reason, count, detail, ...explainedRefusal({ code, reason }) };
     });
+}
+
+export const maxSeenRefusals = 400;
+
+interface SeenKind {
+  /** Since when all of them are counted. */
+  readonly sinceMs: number;
+  count: number;
+  /** Oldest first; never empty. */
+  readonly latest: SeenRefusal[];
+}
+
+/**
+ * By code and reason, then by key; the key that was refused last comes last. Up to
+ * `maxSeenRefusals` combinations all keep their latest refusal. If there are more, a key of the
+ * code and reason that has most keys is forgotten.
+ */
+export interface SeenRefusals {
+  readonly kinds: Map<string, Map<string, SeenKind>>;
+  size: number;
+}
+
+export function rememberRefusal(seen: SeenRefusals, refusal: SeenRefusal): void {
+  const { code, reason = '', keyId = '', atMs } = refusal;
+  const name = `${code}\n${reason}`;
+  const keys = seen.kinds.get(name) ?? new Map<string, SeenKind>();
+  const kind = keys.get(keyId) ?? { sinceMs: atMs, count: 0, latest: [] };
+  kind.count += 1;
+  kind.latest.push(refusal);
+  keys.delete(keyId);
+  keys.set(keyId, kind);
+  seen.kinds.set(name, keys);
+  seen.size += 1;
+  if (seen.size > maxSeenRefusals) forgetOne(seen);
+}
+
+function forgetOne(seen: SeenRefusals): void {
+  let longest: SeenRefusal[] = [];
+  let crowd = { name: '', keys: new Map<string, SeenKind>() };
+  for (const [name, keys] of seen.kinds) {
+    if (keys.size > crowd.keys.size) crowd = { name, keys };
+    for (const { latest } of keys.values()) if (latest.length > longest.length) longest = latest;
+  }
+  seen.size -= 1;
+  if (longest.length > 1) {
+    longest.shift();
+    return;
+  }
+  const [refusedLongestAgo = ''] = crowd.keys.keys();
+  crowd.keys.delete(refusedLongestAgo);
+  if (crowd.keys.size === 0) seen.kinds.delete(crowd.name);
+}
+
+/** What is remembered, newest first. */
+export function latestRefusals({ kinds }: SeenRefusals): readonly SeenRefusal[] {
+  return [...kinds.values()]
+    .flatMap((keys) => [...keys.values()].flatMap(({ latest }) => latest))
+    .reverse()
+    .sort((one, other) => other.atMs - one.atMs);
+}
+
+export function kindsOfKey({ kinds }: SeenRefusals, keyId: string): readonly SeenKind[] {
+  return [...kinds.values()].flatMap((keys) => keys.get(keyId) ?? []);
+}
+
+function latestDetail(
+  { kinds }: SeenRefusals,
+  { code, reason }: Pick<SeenRefusal, 'code' | 'reason'>,
+  keyId?: string,
+): string | undefined {
+  const keys = kinds.get(`${code}\n${reason ?? ''}`);
+  const kind = keyId === undefined ? [...(keys?.values() ?? [])].at(-1) : keys?.get(keyId);
+  return kind === undefined ? undefined : detailOf(kind);
+}
+
+export function detailOf({ latest }: SeenKind): string | undefined {
+  const { limit, param, path, requestedModel } = latest.at(-1) ?? {};
+  return param === 'model' ? (requestedModel ?? param) : (limit ?? param ?? path);
 }

@@ -8,8 +8,7 @@ import { explainedRefusal } from './explained.ts';
 import { liveMinutes } from './live-state.ts';
 import { refusalsIn } from './log-buckets.ts';
 import { type PageQuery, pageOf } from './page.ts';
-import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
-import { detailOf, kindsOfKey } from './seen-refusals.ts';
+import { detailOf, kindsOfKey, type RefusalCount, refusalCounts } from './refusal-counts.ts';
 import type { CsvOptions } from './usage.ts';
 
 /** The groupings, filters, order and page of a report. */

@@ -22,8 +22,14 @@ import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
 import type { AdminDeps, Page } from './deps.ts';
-import { type Span, type Step, type WalkDeps, type WalkOptions, walkLog } from './log-walk.ts';
-import { ownTurns } from './loop-turns.ts';
+import {
+  ownTurns,
+  type Span,
+  type Step,
+  type WalkDeps,
+  type WalkOptions,
+  walkLog,
+} from './log-walk.ts';
 import { type PageQuery, pageOf } from './page.ts';
 
 /** The groupings, filters, order and page of a report. */

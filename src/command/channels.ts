@@ -4,8 +4,8 @@
  */
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
-import { askAdmin } from './ask-admin.ts';
 import {
+  amountOf,
   type Command,
   CommandError,
   configOption,
@@ -13,11 +13,10 @@ import {
   type Given,
   usageError,
 } from './command.ts';
-import { configFile } from './config-file.ts';
-import { allModels } from './models.ts';
+import { configFile } from './config/read.ts';
 import { printJson, table } from './output.ts';
-import { amountOf } from './values.ts';
-import { withStores } from './with-stores.ts';
+import { askAdmin } from './requests.ts';
+import { allModels, withStores } from './stores/with-stores.ts';
 
 export const channels: Command = {
   name: 'channels',

@@ -1,7 +1,9 @@
 /**
- * What the commands of `npx tollgate` share: their form, the process around them, and their errors.
+ * What the commands of `npx tollgate` share: their form, the process around them, their errors, and
+ * the values of options that several of them have.
  */
 import type { Clock } from '../clock.ts';
+import { money } from '../prices/amount.ts';
 import type { Environment } from './config/environment.ts';
 
 /** The process around a command, replaceable in tests. */
@@ -20,14 +22,12 @@ export interface Surroundings {
   /** Who runs the command, for the audit trail. */
   readonly user: string;
   /** Calls the listener whenever the signal arrives, until the returned function is called. */
-  readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+  readonly onSignal: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void) => () => void;
   /** Calls a function before the process ends, also when a signal ends it at once. */
   readonly beforeEnd: (clean: () => void) => void;
 }
 
 /** The signals that `serve` and `demo` act on. */
-export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
-
 /** Resolves at the first signal that asks the process to end. The next one ends it at once. */
 export function endSignal({ onSignal }: Surroundings): Promise<string> {
   return new Promise((resolve) => {
@@ -95,3 +95,39 @@ export const configOption: Option = {
   value: 'FILE',
   text: 'the configuration file; default: tollgate.json in the current folder',
 };
+
+/** A day, optionally with a time, whose seconds are optional. */
+const form = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(\.\d{3})?)?(Z?))?$/;
+
+/**
+ * The time that an option names, in Unix ms; undefined if it was not given.
+ *
+ * @throws CommandError if it is not a date, is not in UTC, or is a day that the month does not have
+ *   (`Date.parse` would return another day)
+ */
+export function dateOf(given: Given, option: string): number | undefined {
+  const text = given.text(option);
+  if (text === undefined) return undefined;
+  const [, day, minute, second = '00', fraction = '.000', zone] = form.exec(text) ?? [];
+  if (day === undefined) {
+    const remedy = 'Write it in UTC, such as 2027-01-31 or 2027-01-31T18:00Z.';
+    throw usageError(`--${option} must be a date. ${remedy}`);
+  }
+  if (minute !== undefined && zone !== 'Z') {
+    throw usageError(`--${option} needs a Z after its time, which is in UTC: ${text}Z.`);
+  }
+  const iso = `${day}T${minute ?? '00:00'}:${second}${fraction}Z`;
+  const timeMs = Date.parse(iso);
+  const isReal = !Number.isNaN(timeMs) && new Date(timeMs).toISOString() === iso;
+  if (!isReal) throw usageError(`--${option} is a date that does not exist. Correct it.`);
+  return timeMs;
+}
+
+/** @throws CommandError */
+export function amountOf(text: string): bigint {
+  try {
+    return money(text);
+  } catch {
+    throw usageError(`"${text}" must be an amount such as 5 or 0.50, up to 9007199.`);
+  }
+}

@@ -9,7 +9,7 @@ import { createAdmin } from '../admin/admin.ts';
 import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
 import { channels, processChanges } from './channels.ts';
-import { check } from './check.ts';
+import { check } from './check/check.ts';
 import {
   type Command,
   CommandError,
@@ -20,10 +20,10 @@ import {
 } from './command.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { keyCommands } from './keys.ts';
-import { migrate } from './migrate.ts';
 import { printJson } from './output.ts';
 import { refusals, report } from './reports.ts';
-import { serve } from './serve.ts';
+import { serve } from './serve/serve.ts';
+import { migrate } from './stores/migrate.ts';
 import { calls, deletion } from './usage.ts';
 
 /**

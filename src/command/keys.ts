@@ -10,11 +10,24 @@ import type { IssuedKey } from '../issue-key.ts';
 import type { QuotaSubject } from '../ports/key-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import { randomIds } from '../random-ids.ts';
-import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
+import {
+  amountOf,
+  type Command,
+  configOption,
+  dateOf,
+  exitCodes,
+  type Given,
+  usageError,
+} from './command.ts';
 import { type CountProgress, printJson, progress, table } from './output.ts';
-import { amountOf, dateOf } from './values.ts';
-import { type AdminNeeds, actorOf, actorOption, withAdmin } from './with-admin.ts';
-import { type OpenStores, refuseMemory } from './with-stores.ts';
+import {
+  type AdminNeeds,
+  actorOf,
+  actorOption,
+  type OpenStores,
+  refuseMemory,
+  withAdmin,
+} from './stores/with-stores.ts';
 
 interface Opened extends OpenStores {
   readonly keys: AdminKeys;

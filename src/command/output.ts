@@ -1,4 +1,10 @@
-/** Prints results: a table for people, one JSON document for programs. */
+/**
+ * What commands print: results as a table for people or one JSON document for programs, and the
+ * reasons of failures.
+ */
+
+import { errorClass, errorName, isConfigurationError, isError } from '../errors.ts';
+import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import type { Given, Surroundings } from './command.ts';
 
 export function printJson({ out }: Surroundings, value: unknown): void {
@@ -56,4 +62,45 @@ export async function progress<T>(
     show('');
     around.err('\r');
   }
+}
+
+export interface Finding {
+  /**
+   * `ok`, `warning`: it works, but something should be changed; `failed`: calls would fail;
+   * `skipped`: it could not be tried, because another check failed.
+   */
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped';
+  /** What was checked: `stores.redis`, `channel openai-1`. */
+  readonly subject: string;
+  readonly detail: string;
+}
+
+/** Only messages of this package are shown: a driver's may quote what was sent. */
+export function reasonOf(error: unknown): string {
+  const isOurs =
+    isConfigurationError(error) ||
+    isStoreUnavailable(error) ||
+    isStoreCorrupt(error) ||
+    errorName(error) === 'CommandError';
+  if (!isOurs || !isError(error)) return errorClass(error);
+  return lacksTable(error.cause) ? missingTables : withCommand(error.message);
+}
+
+const missingTables = 'The tables are missing: run npx tollgate migrate.';
+
+/** What a store's message means for those who can't see its code. */
+const explanations: readonly (readonly [RegExp, string])[] = [
+  [/^SQLite failed with SQLITE_READONLY$/, "$&: the file can't be written."],
+  [/^SQLite failed with SQLITE_FULL$/, '$&: the disk is full.'],
+  [/([Rr])un migrate(?:Postgres|Sqlite)\(\w+\)/, '$1un npx tollgate migrate'],
+];
+
+/** The stores name a function to call; users of the command run a command instead. */
+export function withCommand(message: string): string {
+  return explanations.reduce((text, [pattern, meaning]) => text.replace(pattern, meaning), message);
+}
+
+/** SQLite has no code of its own for it. */
+function lacksTable(cause: unknown): boolean {
+  return isError(cause) && cause.message.includes('no such table: ');
 }

@@ -18,7 +18,7 @@ import {
   type Surroundings,
   usageError,
 } from './command.ts';
-import { reasonOf, withCommand } from './reasons.ts';
+import { reasonOf, withCommand } from './output.ts';
 
 /** Runs the program with its arguments, and resolves to its exit code. Never rejects. */
 export async function runProgram(

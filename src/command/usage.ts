@@ -3,11 +3,17 @@ import { type CallSummary, callSummary } from '../admin/call-summary.ts';
 import { given as stated } from '../admin/http/shapes.ts';
 import { callHeading, callLine } from '../admin/usage.ts';
 import type { UsageRecordFilter, UsageReportQuery } from '../stores/sql/usage-report.ts';
-import { type Command, configOption, exitCodes, type Given, usageError } from './command.ts';
+import {
+  type Command,
+  configOption,
+  dateOf,
+  exitCodes,
+  type Given,
+  usageError,
+} from './command.ts';
 import { type CountProgress, jsonText, printJson, progress } from './output.ts';
-import type { Stores } from './stores.ts';
-import { dateOf } from './values.ts';
-import { refuseMemory, withStores } from './with-stores.ts';
+import type { Stores } from './stores/stores.ts';
+import { refuseMemory, withStores } from './stores/with-stores.ts';
 
 export type UsageLog = NonNullable<Stores['usageLog']>;
 

@@ -5,20 +5,23 @@ import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
 import type { Audit, AuditSubject } from '../admin/audit.ts';
 import { type AdminAccess, type Authorize, accessOf, checkChange } from '../admin/http/access.ts';
-import { readJson } from '../admin/http/body.ts';
-import { reportedError, sendFailure } from '../admin/http/failure.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
-import { checkHost, hostNames } from '../admin/http/host-names.ts';
-import { closeAfterwards, sendJson } from '../admin/http/reply.ts';
-import { targetOf } from '../admin/http/target.ts';
+import { closeAfterwards, reportedError, sendFailure, sendJson } from '../admin/http/reply.ts';
+import { checkHost, hostNames, readJson, targetOf } from '../admin/http/request.ts';
 import type { Clock } from '../clock.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
-import { consoleAssets, signInAssets } from './assets.ts';
-import { sessionCookie } from './cookie.ts';
-import { consoleHtml, messageHtml, signInHtml } from './html.ts';
-import { redirect, sendAsset, sendCookie, sendHtml } from './reply.ts';
-import { sessionMs } from './sessions.ts';
-import type { ConsoleExchange, ConsoleSignIn } from './sign-in.ts';
+import {
+  consoleAssets,
+  consoleHtml,
+  messageHtml,
+  redirect,
+  sendAsset,
+  sendCookie,
+  sendHtml,
+  signInAssets,
+  signInHtml,
+} from './pages.ts';
+import { type ConsoleExchange, type ConsoleSignIn, sessionCookie, sessionMs } from './sign-in.ts';
 
 interface ConsoleMount {
   /** The path as browsers see it: `/console`. */

@@ -1,17 +1,18 @@
 /**
  * The console's own sign-in, for hosts that have none: a link that works once gives a session in a
- * cookie. Tokens and sessions are kept in memory, hashed. Neither can be used as an API key.
+ * cookie. Tokens and sessions are kept in memory by their digests. Neither can be used as an API
+ * key.
  */
+
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { AdminAccess } from '../admin/http/access.ts';
-import { targetOf } from '../admin/http/target.ts';
+import { targetOf } from '../admin/http/request.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { aClock, checkMakerOptions, strict, text } from '../ports/set-up.ts';
-import { sessionIdsIn } from './cookie.ts';
-import { sessionsOf } from './sessions.ts';
-import { tokensOf } from './tokens.ts';
+import { digestSecret } from '../secret.ts';
 
 /** Options of {@link consoleSignIn}. */
 export interface ConsoleSignInOptions {
@@ -71,8 +72,8 @@ const accessSchema = strict('must be { actor, can }', {
 export function consoleSignIn(options: ConsoleSignInOptions = {}): ConsoleSignIn {
   checkMakerOptions('consoleSignIn', optionsSchema, options);
   const { clock = systemClock() } = options;
-  const tokens = tokensOf(clock);
-  const sessions = sessionsOf(clock);
+  const tokens = new Tokens(clock);
+  const sessions = new Sessions(clock);
 
   return {
     link: (url, access = { actor: 'console', can: 'manage' }) => {
@@ -105,4 +106,144 @@ function addressOf(url: string): URL {
   throw new ConfigurationError(
     'link: url must be the URL of the console, such as http://127.0.0.1:8787/console.',
   );
+}
+
+const tokenMs = 10 * 60_000;
+const maxTokens = 100;
+/**
+ * How many wrong tokens within `attemptsMs` are reported one by one. A right token works however
+ * many wrong ones came: nobody can guess 256 bits, and otherwise anybody could lock the operator
+ * out.
+ */
+const maxAttempts = 20;
+const attemptsMs = 60_000;
+
+/** Tokens are kept as digests, for ten minutes. */
+class Tokens {
+  readonly #clock: Clock;
+  readonly #issued = new Map<string, { readonly access: AdminAccess; readonly endsMs: number }>();
+  #failures: readonly number[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Issues a token. If too many are unused, the oldest no longer works. */
+  issue(access: AdminAccess): string {
+    const [oldest] = this.#issued.keys();
+    if (this.#issued.size === maxTokens && oldest !== undefined) this.#issued.delete(oldest);
+    const token = newSecret();
+    this.#issued.set(digestSecret(token), { access, endsMs: this.#clock.now() + tokenMs });
+    return token;
+  }
+
+  /** Uses up a token, and returns its access; undefined if it is wrong, used or too old. */
+  take(token: string): AdminAccess | undefined {
+    const digest = digestSecret(token);
+    const found = this.#issued.get(digest);
+    this.#issued.delete(digest);
+    const nowMs = this.#clock.now();
+    if (found !== undefined && nowMs < found.endsMs) return found.access;
+    if (this.tooManyForMs() === 0) this.#failures = [...this.#failures, nowMs].slice(-maxAttempts);
+    return undefined;
+  }
+
+  /** For how long there have been too many wrong ones, in ms; 0 if there have not. */
+  tooManyForMs(): number {
+    const [first] = this.#failures;
+    if (first === undefined || this.#failures.length < maxAttempts) return 0;
+    return Math.max(0, first + attemptsMs - this.#clock.now());
+  }
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export const sessionMs: number = 12 * 3_600_000;
+const idleMs = 30 * 60_000;
+const maxSessions = 100;
+
+interface Session {
+  readonly access: AdminAccess;
+  readonly sinceMs: number;
+  usedMs: number;
+}
+
+/** Sessions end after 30 minutes without a request, and after 12 hours. */
+class Sessions {
+  readonly #clock: Clock;
+  readonly #open = new Map<string, Session>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Opens a session and returns its id. If there are too many, the oldest one ends. */
+  open(access: AdminAccess): string {
+    const nowMs = this.#endOld();
+    const [oldest] = this.#open.keys();
+    if (this.#open.size === maxSessions && oldest !== undefined) this.#open.delete(oldest);
+    const id = newSecret();
+    this.#open.set(digestSecret(id), { access, sinceMs: nowMs, usedMs: nowMs });
+    return id;
+  }
+
+  /**
+   * The operator of one of these sessions. `isActive`: a person did something, so that the idle
+   * time starts again.
+   */
+  find(ids: readonly string[], isActive: boolean): AdminAccess | undefined {
+    const nowMs = this.#endOld();
+    const known = ids.map((id) => this.#open.get(digestSecret(id)));
+    const session = known.find((found) => found !== undefined);
+    if (session !== undefined && isActive) session.usedMs = nowMs;
+    return session?.access;
+  }
+
+  end(ids: readonly string[]): void {
+    for (const id of ids) this.#open.delete(digestSecret(id));
+  }
+
+  #endOld(): number {
+    const nowMs = this.#clock.now();
+    for (const [digest, { usedMs, sinceMs }] of this.#open) {
+      if (nowMs - usedMs >= idleMs || nowMs - sinceMs >= sessionMs) this.#open.delete(digest);
+    }
+    return nowMs;
+  }
+}
+
+/**
+ * Browsers share cookies among the ports of a host name. The name contains the port, so that two
+ * consoles on one machine don't overwrite each other's cookie.
+ */
+const cookieName = 'tollgate_console_';
+const cookieFormat = /^tollgate_console_\d+=([\w-]{43})$/;
+
+/**
+ * The ids of sessions in a request: several where one console is mounted below another, or another
+ * server of this host name has set cookies. All are returned, because such a server could otherwise
+ * set enough of them to lock the operator out. Node limits the size of the header.
+ */
+function sessionIdsIn({ headers }: IncomingMessage): readonly string[] {
+  return (headers.cookie ?? '')
+    .split(';')
+    .flatMap((pair) => cookieFormat.exec(pair.trim())?.[1] ?? []);
+}
+
+/** The cookie of a new session; with the age 0, the cookie that deletes it. */
+export function sessionCookie(
+  request: IncomingMessage,
+  path: string,
+  { id, ageMs }: { readonly id: string; readonly ageMs: number },
+): string {
+  const { localPort = 0 } = request.socket;
+  const attributes = `HttpOnly; SameSite=Strict; Path=${path}; Max-Age=${ageMs / 1_000}`;
+  return `${cookieName}${localPort}=${id}; ${attributes}${isSecure(request) ? '; Secure' : ''}`;
+}
+
+/** Whether the browser uses TLS: with this process, or with a proxy, as its `Origin` says. */
+function isSecure({ headers, socket }: IncomingMessage): boolean {
+  return Reflect.get(socket, 'encrypted') === true || /^https:/i.test(headers.origin ?? '');
 }

@@ -2,7 +2,7 @@
  * The two halves of a translation. A server codec talks to the caller, a client codec to the
  * upstream; between them is the common form of `canonical/`. All codecs are synchronous.
  */
-import type { RawValues } from '../bytes/json/raw-values.ts';
+import type { RawValues } from '../bytes/json/edit-elements.ts';
 import type { ContentEvent } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import type { GatewayError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The spans of a call: one for the whole call, with a child for each attempt. Their times come from
- * the clock of the call, and no attribute can hold content or a secret.
+ * The running calls and the spans of each: one for the whole call, with a child for each attempt.
+ * Their times come from the clock of the call, and no attribute can hold content or a secret.
  */
 import {
   type Attributes,
@@ -18,7 +18,7 @@ import type { Usage } from '../money.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { cacheWriteAttribute, genAi, own, usageAttributes } from './names.ts';
 
-export interface CallSpans {
+interface CallSpans {
   attemptStarted(event: EventOf<'attempt_started'>, provider: string | undefined): void;
   firstByte(event: EventOf<'first_byte'>): void;
   partFailed(event: EventOf<'part_failed'>): void;
@@ -204,4 +204,48 @@ export function cacheWritesOf({
 export function timeAt(unixMs: number): HrTime {
   const seconds = Math.floor(unixMs / 1_000);
   return [seconds, Math.floor((unixMs - seconds * 1_000) * 1e6)];
+}
+
+export interface OpenCall {
+  readonly operation: string;
+  /** The model that the caller requested. */
+  readonly modelId: string;
+  /** Undefined until the first attempt, and where the channel's dialect is unknown. */
+  provider: string | undefined;
+  firstByteMs: number | undefined;
+  /** Undefined if the call is not sampled. */
+  readonly spans: CallSpans | undefined;
+}
+
+/**
+ * The most calls that a process can run. Above it the oldest is dropped, whose end a bug has lost.
+ */
+const maxCalls = 65_535;
+
+/**
+ * The running calls by the id of their hold: callers may choose the request id, so two calls may
+ * have the same.
+ */
+export class OpenCalls {
+  readonly #calls = new Map<string, OpenCall>();
+
+  add(reservationId: string, call: OpenCall): void {
+    this.#calls.set(reservationId, call);
+    const [oldest] = this.#calls.size > maxCalls ? this.#calls.keys() : [];
+    if (oldest !== undefined) this.#calls.delete(oldest);
+  }
+
+  of(reservationId: string): OpenCall | undefined {
+    return this.#calls.get(reservationId);
+  }
+
+  take(reservationId: string): OpenCall | undefined {
+    const call = this.#calls.get(reservationId);
+    this.#calls.delete(reservationId);
+    return call;
+  }
+
+  clear(): void {
+    this.#calls.clear();
+  }
 }

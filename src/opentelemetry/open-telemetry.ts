@@ -17,7 +17,15 @@ import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
 import type { DialectName } from '../ports/catalog.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
-import { cacheWritesOf, errorTypeOf, reportedUsage, startCallSpans, timeAt } from './call-spans.ts';
+import {
+  cacheWritesOf,
+  errorTypeOf,
+  type OpenCall,
+  OpenCalls,
+  reportedUsage,
+  startCallSpans,
+  timeAt,
+} from './call-spans.ts';
 import {
   fetchResponse,
   genAi,
@@ -30,7 +38,6 @@ import {
   scopeVersion,
   secondBuckets,
 } from './names.ts';
-import { type OpenCall, OpenCalls } from './open-calls.ts';
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {

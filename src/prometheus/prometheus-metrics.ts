@@ -13,7 +13,15 @@ import {
   type StatusMetric,
   statusMetrics,
 } from './definitions.ts';
-import { countEvents, countedTypes, type EventCounts } from './record-events.ts';
+import {
+  type BoundValue,
+  countEvents,
+  countedTypes,
+  type EventCounts,
+  printable,
+  type SeriesEntry,
+  type Tally,
+} from './record-events.ts';
 import {
   addMetrics,
   type Labels,
@@ -21,7 +29,6 @@ import {
   type Sample,
   type SourcedMetric,
 } from './registry.ts';
-import { type BoundValue, printable, type SeriesEntry, type Tally } from './series.ts';
 
 /** Where the metrics go, and what they are called. */
 export interface PrometheusOptions {

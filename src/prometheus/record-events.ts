@@ -1,4 +1,4 @@
-/** Counts events into the counters and histograms of one gateway. */
+/** Counts events into the counters and histograms of one gateway, whose series are bounded. */
 import { isErrorClass } from '../errors.ts';
 import { defaultLevels } from '../event-filter.ts';
 import type { EventListener, EventType, GatewayEvent } from '../events.ts';
@@ -6,22 +6,12 @@ import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import {
   anomalyReasons,
+  callBounds,
   type EventMetric,
   type eventMetrics,
   lapseReasons,
   quotaPercents,
 } from './definitions.ts';
-import {
-  type BoundValue,
-  boundedValues,
-  emptyCounter,
-  emptyHistogram,
-  noValue,
-  observe,
-  type Series,
-  seriesOf,
-  type Tally,
-} from './series.ts';
 
 /** The maximum number of series of a metric: more would make a scrape slow. */
 const maxSeries = 5_000;
@@ -40,7 +30,7 @@ const isCounted = (type: string): type is EventType =>
 /** The types of events that are counted. */
 export const countedTypes: readonly EventType[] = Object.keys(defaultLevels).filter(isCounted);
 
-export type Counted = Readonly<Record<EventMetric, Series<Tally>>>;
+type Counted = Readonly<Record<EventMetric, Series<Tally>>>;
 
 /** Bounds the number of label values that hosts choose. */
 interface Bounds {
@@ -104,8 +94,9 @@ export function countEvents(maxLabelValues: number): EventCounts {
 }
 
 function emptySeries(): Counted {
-  const counter = () => seriesOf(emptyCounter, maxSeries);
-  const histogram = () => seriesOf(emptyHistogram, maxSeries);
+  const counter = () => new Series(emptyCounter);
+  const histogram = () =>
+    new Series<Tally>(() => ({ ...emptyCounter(), buckets: callBounds.map(() => 0) }));
   return {
     calls_total: counter(),
     refusals_total: counter(),
@@ -242,4 +233,96 @@ function recordUsage(add: Recorder['add'], model: string, usage: Usage): void {
   for (const [kind, tokens] of Object.entries(parts)) {
     if (tokens !== undefined && tokens > 0) add('token_parts_total', tokens, model, kind);
   }
+}
+
+/** The labels of one series, in the order of the metric's definition. */
+type LabelValues = readonly string[];
+
+export type BoundValue = (name: string | undefined) => string;
+
+/** The label value for all names after the maximum number of different ones. */
+const otherValue = 'other';
+/** The value of a label that does not apply: an empty value would remove the label. */
+const noValue = 'none';
+
+const maxNameLength = 128;
+
+/**
+ * Keeps the first `max` names; each later one becomes `other`. Names are cut at 128 characters and
+ * have no control characters or lone surrogates: different ones may be printed as the same bytes,
+ * and a scrape that has a series twice is invalid as a whole.
+ */
+function boundedValues(max: number): BoundValue {
+  const known = new Map<string, string>();
+  return (name) => {
+    if (name === undefined || name === '') return noValue;
+    const cut = name.length > maxNameLength ? name.slice(0, maxNameLength) : name;
+    const seen = known.get(cut);
+    if (seen !== undefined) return seen;
+    if (known.size >= max) return otherValue;
+    const value = printable(cut);
+    known.set(cut, value);
+    return value;
+  };
+}
+
+export function printable(name: string): string {
+  return name.toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd');
+}
+
+export interface SeriesEntry<Value> {
+  readonly values: LabelValues;
+  readonly value: Value;
+}
+
+export interface Tally {
+  /** Calls, tokens, or the observations of a histogram. */
+  count: number;
+  /** Money in nanos, which is added up exactly and becomes a number only in the output. */
+  nanos: bigint;
+  sumSeconds: number;
+  /** The observations up to each bound, not cumulative; empty in a counter. */
+  readonly buckets: number[];
+}
+
+const separator = '\u0000';
+
+/** Created when they are first used; beyond `maxSeries` all labels are `other`. */
+class Series<Value> {
+  readonly #create: () => Value;
+  readonly #entries = new Map<string, SeriesEntry<Value>>();
+
+  constructor(create: () => Value) {
+    this.#create = create;
+  }
+
+  /** The value of these labels, which is created if there is none. */
+  at(...values: LabelValues): Value {
+    const key = values.join(separator);
+    const found = this.#entries.get(key);
+    if (found !== undefined) return found.value;
+    if (this.#entries.size >= maxSeries && values.some((value) => value !== otherValue)) {
+      return this.at(...values.map(() => otherValue));
+    }
+    const value = this.#create();
+    this.#entries.set(key, { values, value });
+    return value;
+  }
+
+  entries(): Iterable<SeriesEntry<Value>> {
+    return this.#entries.values();
+  }
+}
+
+function emptyCounter(): Tally {
+  return { count: 0, nanos: 0n, sumSeconds: 0, buckets: [] };
+}
+
+/** Adds a time in milliseconds. A negative one, from a wrong clock, counts as 0. */
+function observe(tally: Tally, milliseconds: number): void {
+  const seconds = milliseconds > 0 ? milliseconds / 1_000 : 0;
+  const bucket = callBounds.findIndex((bound) => seconds <= bound);
+  if (bucket >= 0) tally.buckets[bucket] = (tally.buckets[bucket] ?? 0) + 1;
+  tally.count += 1;
+  tally.sumSeconds += seconds;
 }

@@ -7,7 +7,7 @@ import { bodyBudget, type FairShares, smallBodyBytes } from '../bytes/body/fair-
 import { contentLengthOf } from '../bytes/body/headers.ts';
 import { bodiesOverloaded, readBody } from '../bytes/body/read.ts';
 import { largeTextBytes, scanBody, scanBodyInTurns } from '../bytes/json/scan/body.ts';
-import { explainFault } from '../bytes/json/scan/explain-fault.ts';
+import { explainFault } from '../bytes/json/scan/scan.ts';
 import type { Tape } from '../bytes/json/tape.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';

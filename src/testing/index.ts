@@ -13,8 +13,8 @@ export { type ItemStoreSetup, itemStoreContract } from './contracts/item-store.t
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
 export type { QuotaStoreSetup } from './contracts/quota/case-context.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
+export type { RateLimiterSetup } from './contracts/rate-limiter.ts';
 export { rateLimiterContract } from './contracts/rate-limiter.ts';
-export type { RateLimiterSetup } from './contracts/rates/rate-case.ts';
 export {
   type RefusalLogSetup,
   recordedRefusals,
@@ -31,7 +31,7 @@ export {
 } from './contracts/usage-sink.ts';
 export { type FakeClock, fakeClock } from './fake-clock.ts';
 export type { RecordedCall } from './providers/exchange.ts';
-export { faultNames } from './providers/faults.ts';
+export { faultNames } from './providers/provider.ts';
 export {
   type Break,
   type Gate,

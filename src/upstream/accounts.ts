@@ -32,74 +32,76 @@ export interface Account {
   health: Map<string | undefined, HealthState> | undefined;
 }
 
-export interface AccountTable {
-  /** The account of this name; the channel's own if the name is undefined. */
-  find(channelId: string, name?: string): Account | undefined;
-  /** Creates the account if it is not known yet. */
-  of(channelId: string, name?: string): Account;
-  /** The channels' own accounts, in the order of their first call. */
-  own(): Iterable<Account>;
-  /** The accounts that were named, least recently used first. */
-  named(): Iterable<Account>;
-  /** Replaces the health of an account or model, and emits an event if its state has changed. */
-  setHealth(account: Account, upstreamModel: string | undefined, after: HealthState): void;
-  /** Emits nothing for a named account, whose state is not the channel's. */
-  emitChange(account: Account, upstreamModel: string | undefined, status: HealthStatus): void;
-}
-
 /** Bounds the memory, because a host's catalog may keep returning new ids. */
 const maxAccounts = 10_000;
 const maxNamedAccounts = 10_000;
 const maxUnhealthyModels = 1_000;
 
-export function accountTable(clock: Clock, emit: EventListener): AccountTable {
-  const own = new Map<string, Account>();
-  const named = new Map<string, Account>();
+export class AccountTable {
+  readonly #clock: Clock;
+  readonly #emit: EventListener;
+  readonly #own = new Map<string, Account>();
+  readonly #named = new Map<string, Account>();
 
-  const emitChange: AccountTable['emitChange'] = (account, upstreamModel, status) => {
+  constructor(clock: Clock, emit: EventListener) {
+    this.#clock = clock;
+    this.#emit = emit;
+  }
+
+  /** The account of this name; the channel's own if the name is undefined. */
+  find(channelId: string, name?: string): Account | undefined {
+    return name === undefined ? this.#own.get(channelId) : this.#named.get(nameOf(channelId, name));
+  }
+
+  /** Creates the account if it is not known yet. */
+  of(channelId: string, name?: string): Account {
+    if (name !== undefined) return this.#namedAccount(channelId, name);
+    const known = this.#own.get(channelId);
+    if (known !== undefined) return known;
+    if (this.#own.size >= maxAccounts) removeFirst(this.#own, isRemovable);
+    const account = newAccount(channelId, undefined);
+    this.#own.set(channelId, account);
+    return account;
+  }
+
+  #namedAccount(channelId: string, name: string): Account {
+    const id = nameOf(channelId, name);
+    const account = this.#named.get(id) ?? newAccount(channelId, name);
+    // Inserted again, so that the first entry is the least recently used one.
+    this.#named.delete(id);
+    if (this.#named.size >= maxNamedAccounts) removeFirst(this.#named, () => true);
+    this.#named.set(id, account);
+    return account;
+  }
+
+  /** The channels' own accounts, in the order of their first call. */
+  own(): Iterable<Account> {
+    return this.#own.values();
+  }
+
+  /** The accounts that were named, least recently used first. */
+  named(): Iterable<Account> {
+    return this.#named.values();
+  }
+
+  /** Replaces the health of an account or model, and emits an event if its state has changed. */
+  setHealth(account: Account, upstreamModel: string | undefined, after: HealthState): void {
+    const before = healthOf(account, upstreamModel);
+    if (after === before) return;
+    replaceHealth(account, upstreamModel, after);
+    const status = healthStatus(after, this.#clock);
+    if (healthStatus(before, this.#clock).state !== status.state) {
+      this.emitChange(account, upstreamModel, status);
+    }
+  }
+
+  /** Emits nothing for a named account, whose state is not the channel's. */
+  emitChange(account: Account, upstreamModel: string | undefined, status: HealthStatus): void {
     if (account.name !== undefined) return;
     const { channelId } = account;
     const { state, reason, untilMs } = status;
-    emit({ type: 'channel_changed', channelId, upstreamModel, state, reason, untilMs });
-  };
-
-  return {
-    find: (channelId, name) =>
-      name === undefined ? own.get(channelId) : named.get(nameOf(channelId, name)),
-    of: (channelId, name) =>
-      name === undefined
-        ? (own.get(channelId) ?? newOwnAccount(own, channelId))
-        : namedAccount(named, channelId, name),
-    own: () => own.values(),
-    named: () => named.values(),
-    setHealth: (account, upstreamModel, after) => {
-      const before = healthOf(account, upstreamModel);
-      if (after === before) return;
-      replaceHealth(account, upstreamModel, after);
-      const status = healthStatus(after, clock);
-      if (healthStatus(before, clock).state !== status.state) {
-        emitChange(account, upstreamModel, status);
-      }
-    },
-    emitChange,
-  };
-}
-
-function newOwnAccount(own: Map<string, Account>, channelId: string): Account {
-  if (own.size >= maxAccounts) removeFirst(own, isRemovable);
-  const account = newAccount(channelId, undefined);
-  own.set(channelId, account);
-  return account;
-}
-
-function namedAccount(named: Map<string, Account>, channelId: string, name: string): Account {
-  const id = nameOf(channelId, name);
-  const account = named.get(id) ?? newAccount(channelId, name);
-  // Inserted again, so that the first entry is the least recently used one.
-  named.delete(id);
-  if (named.size >= maxNamedAccounts) removeFirst(named, () => true);
-  named.set(id, account);
-  return account;
+    this.#emit({ type: 'channel_changed', channelId, upstreamModel, state, reason, untilMs });
+  }
 }
 
 /**

@@ -6,17 +6,17 @@
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { type Account, accountTable, healthOf, healthStatus, nameOf } from './accounts.ts';
-import { availabilityOf, available, type CallKind, switchedOffChannel } from './availability.ts';
+import { type Account, AccountTable, healthOf, healthStatus, nameOf } from './accounts.ts';
 import { type ChannelStatus, channelStatuses, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
-import type { HealthSignal } from './health-signal.ts';
 import {
   afterComparison,
   afterFirstByte,
   afterReplyBegan,
   afterSlowCalls,
+  currentPause,
   goodHealth,
+  isDeprioritized,
   type Pause,
 } from './health-state.ts';
 import {
@@ -24,6 +24,7 @@ import {
   clearRefusal,
   forgetOtherSecret,
   type HealthRecords,
+  type HealthSignal,
   hasOtherSecret,
   recordEnd,
   recordStart,
@@ -31,11 +32,12 @@ import {
   updateHealth,
 } from './record-health.ts';
 import {
+  comparedWith,
   type RequestedModel,
+  recordAnswer,
   type ServedModel,
   usualLimitMs,
-  type WaitingCalls,
-  waitingCalls,
+  WaitingCalls,
 } from './waiting-calls.ts';
 
 export interface ChannelLease {
@@ -97,8 +99,8 @@ export function channelHealth(
   random: () => number,
   emit: EventListener,
 ): ChannelHealth {
-  const accounts = accountTable(clock, emit);
-  const calls = { calls: waitingCalls(), namedCalls: waitingCalls() };
+  const accounts = new AccountTable(clock, emit);
+  const calls = { calls: new WaitingCalls(), namedCalls: new WaitingCalls() };
   const state = { clock, random, accounts, ...calls, lastResortInUse: new WeakSet<Pause>() };
   return {
     availability: (channel, upstreamModel, call, named) => {
@@ -202,7 +204,7 @@ function beginCall(
   const atStart = recordStart(state, account, upstreamModel, nowMs);
   const comparedId = name === undefined ? channelId : nameOf(channelId, name);
   const waiting = calls.begin({ channelId: comparedId, upstreamModel }, asked, nowMs);
-  const compared = calls.comparedWith(waiting);
+  const compared = comparedWith(waiting);
   if (compared !== undefined) endComparison(state, compared);
   const isTrial = atStart.isTrial && asked.reply !== 'image';
   const call: CallInProgress = {
@@ -237,7 +239,7 @@ function leaseOf(
     },
     answered: () => {
       if (account.health !== undefined) updateHealth(state, call, afterReplyBegan);
-      if (calls.answered(waiting)) deprioritizeSlow(state);
+      if (recordAnswer(waiting)) deprioritizeSlow(state);
     },
     end: (signal) => {
       if (ended) return;
@@ -291,4 +293,77 @@ function resetAccount(account: Account): void {
   account.failedDigest = undefined;
   account.forbiddenModel = undefined;
   account.health = undefined;
+}
+
+interface CallKind {
+  /** An image call is billed when it is sent, so it is no trial. */
+  readonly isBoughtOnce: boolean;
+  /** The call has failed elsewhere: its caller has waited enough, so it is no trial. */
+  readonly hasTried?: boolean;
+}
+
+const available: Availability = { kind: 'available' };
+const deprioritized: Availability = { kind: 'deprioritized' };
+const busy: Availability = {
+  kind: 'unavailable',
+  reason: 'busy',
+  untilMs: undefined,
+  lastResort: false,
+};
+
+function pausedBy(
+  { state, reason, untilMs, lastResort, isRateLimit }: Pause,
+  isInUse: boolean,
+): Availability {
+  return {
+    kind: 'unavailable',
+    reason,
+    untilMs,
+    // While the trial call is running, no other call is let through.
+    lastResort: lastResort && state !== 'half_open',
+    isInUse,
+    isRateLimit,
+    isCircuitOpen: state !== 'cooling_down',
+  };
+}
+
+const switchedOffChannel: Availability = {
+  kind: 'unavailable',
+  reason: 'switched_off',
+  untilMs: undefined,
+  lastResort: false,
+};
+
+function availabilityOf(
+  account: Account,
+  { credential, maxConcurrentCalls }: Channel,
+  upstreamModel: string,
+  call: CallKind,
+  {
+    clock,
+    lastResortInUse,
+  }: { readonly clock: Clock; readonly lastResortInUse: { has(pause: Pause): boolean } },
+): Availability {
+  const { isOff, refused, inFlight, health } = account;
+  if (isOff) return switchedOffChannel;
+  if (refused !== undefined && refused.credential === credential) {
+    return { kind: 'unavailable', reason: refused.reason, untilMs: undefined, lastResort: false };
+  }
+  if (maxConcurrentCalls !== undefined && inFlight >= maxConcurrentCalls) return busy;
+  if (health === undefined) return available;
+  const nowMs = clock.monotonicMs();
+  const ofAccount = healthOf(account, undefined);
+  const ofModel = healthOf(account, upstreamModel);
+  const pause = stricter(currentPause(ofAccount, nowMs), currentPause(ofModel, nowMs));
+  if (pause !== undefined) return pausedBy(pause, lastResortInUse.has(pause));
+  return isDeprioritized(ofAccount, nowMs, call) || isDeprioritized(ofModel, nowMs, call)
+    ? deprioritized
+    : available;
+}
+
+/** One that excludes last-resort calls comes before one that allows them, then the longer. */
+function stricter(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  if (a.lastResort !== b.lastResort) return a.lastResort ? b : a;
+  return a.untilMs > b.untilMs ? a : b;
 }

@@ -10,8 +10,7 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
-import { bodyInbox } from './body/inbox.ts';
-import type { SocketGate } from './socket-gate.ts';
+import { bodyInbox, type SocketGate } from './body/inbox.ts';
 import { transportError } from './transport-error.ts';
 
 /**

@@ -1,21 +1,23 @@
 /**
  * Sends HTTP requests to upstreams through undici's dispatch, which is faster than `fetch` or
- * `request`. The only module that imports undici and its older handler interface.
+ * `request`, and removes content encodings that nobody asked for. The only module that imports
+ * undici and its older handler interface.
  */
 import { X509Certificate } from 'node:crypto';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { ConfigurationError, UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import { checkMakerOptions, positive, strict } from '../ports/set-up.ts';
 import type {
+  ByteSink,
+  UpstreamBody,
   UpstreamClient,
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
-import { decodeBody } from './body/decode.ts';
-import { type BodyInbox, bodyInbox } from './body/inbox.ts';
-import { type SocketGates, socketGates } from './socket-gate.ts';
+import { type BodyInbox, bodyInbox, type SocketGates, socketGates } from './body/inbox.ts';
 import { dialError, handshakeError, transportError } from './transport-error.ts';
 
 /** Options of {@link undiciClient}. */
@@ -249,4 +251,89 @@ function headerMap(raw: readonly Buffer[]): HeaderMap {
     headers[known] = headers[known] === undefined ? value : `${headers[known]}, ${value}`;
   }
   return headers;
+}
+
+/** Output up to this size is exempt from the ratio check: small replies may compress well. */
+const uncheckedBytes = 1024 * 1024;
+const maxRatio = 50;
+
+const decoders = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/**
+ * Removes a content encoding while the body streams. A compression bomb and an invalid encoding are
+ * protocol errors.
+ *
+ * @throws UpstreamError `encoded` unless the encoding is one of gzip, deflate and br
+ */
+export function decodeBody(body: UpstreamBody, headers: HeaderMap): UpstreamBody {
+  const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') return body;
+  const known = Object.entries(decoders).find(([name]) => name === encoding);
+  if (known === undefined) throw new UpstreamError('body', 'encoded');
+  return decompress(body, known[1]);
+}
+
+function decompress(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']): UpstreamBody {
+  const decoder = createDecoder();
+  let sink: ByteSink | undefined;
+  let compressedBytes = 0;
+  let decodedBytes = 0;
+  let isOver = false;
+
+  const fail = (error: Error): void => {
+    if (isOver) return;
+    isOver = true;
+    decoder.destroy();
+    sink?.fail(error);
+  };
+
+  decoder.on('data', (chunk: Buffer) => {
+    decodedBytes += chunk.length;
+    if (decodedBytes > uncheckedBytes && decodedBytes > compressedBytes * maxRatio) {
+      body.abort();
+      fail(new UpstreamError('body', 'compression_bomb'));
+    } else if (!isOver) sink?.write(chunk);
+  });
+  decoder.on('drain', () => body.resume());
+  decoder.on('end', () => {
+    if (!isOver) sink?.end();
+    isOver = true;
+  });
+  decoder.on('error', (cause) => {
+    body.abort();
+    fail(new UpstreamError('body', 'encoded', { cause }));
+  });
+
+  return {
+    takeWhole: () => undefined,
+    start: (target) => {
+      sink = target;
+      body.start({
+        write: (chunk) => {
+          compressedBytes += chunk.length;
+          if (!decoder.write(chunk)) body.pause();
+        },
+        end: () => {
+          decoder.end();
+        },
+        fail,
+      });
+    },
+    pause: () => {
+      decoder.pause();
+    },
+    resume: () => {
+      decoder.resume();
+    },
+    abort: () => {
+      isOver = true;
+      decoder.destroy();
+      body.abort();
+    },
+  };
 }

@@ -58,21 +58,6 @@ export interface SlowChannel extends ServedModel {
   readonly kind: 'slow' | 'compared';
 }
 
-export interface WaitingCalls {
-  begin(place: ServedModel, model: RequestedModel, nowMs: number): WaitingCall;
-  firstByte(call: WaitingCall, nowMs: number): void;
-  /** The reply has begun. Returns true if a comparison was waiting for it. */
-  answered(call: WaitingCall): boolean;
-  end(call: WaitingCall, nowMs: number): void;
-  /**
-   * The slow channel that this call is compared with, if it is the first through another channel.
-   */
-  comparedWith(call: WaitingCall): ServedModel | undefined;
-  forget(channelId: string, nowMs: number): void;
-  /** The channels that are slow now. Requests a comparison at most every ten seconds. */
-  slowChannels(nowMs: number): readonly SlowChannel[];
-}
-
 export interface RequestedModel {
   readonly modelId: string;
   readonly reply: LatencyClass;
@@ -88,87 +73,90 @@ const comparisonMs = 10_000;
 const maxModels = 10_000;
 const maxChannels = 1_000;
 
-interface WaitingState {
+export class WaitingCalls {
   /** An array with swap-removal instead of a Set, as in `runningCalls`. */
-  readonly waiting: WaitingCall[];
+  readonly #waiting: WaitingCall[] = [];
   /** Callers may disconnect one after the other, so that never three wait at once. */
-  readonly silent: Set<ChannelProgress>;
-  readonly models: Map<string, Partial<Record<LatencyClass, FirstByteTimes>>>;
+  readonly #silent = new Set<ChannelProgress>();
+  readonly #models = new Map<string, Partial<Record<LatencyClass, FirstByteTimes>>>();
+
+  begin(
+    { channelId, upstreamModel }: ServedModel,
+    asked: RequestedModel,
+    nowMs: number,
+  ): WaitingCall {
+    const times = this.#timesOf(asked);
+    const call: WaitingCall = {
+      channelId,
+      upstreamModel,
+      times,
+      progress: progressOf(times, channelId),
+      startedMs: nowMs,
+      position: this.#waiting.length,
+      firstByteMs: undefined,
+      abandonedAfterMs: undefined,
+    };
+    this.#waiting.push(call);
+    return call;
+  }
+
+  #timesOf({ modelId, reply }: RequestedModel): FirstByteTimes {
+    const ofModel = this.#models.get(modelId) ?? setBounded(this.#models, modelId, {}, maxModels);
+    ofModel[reply] ??= { samples: [], sampleCount: 0, channels: new Map(), comparison: undefined };
+    return ofModel[reply];
+  }
+
+  firstByte(call: WaitingCall, nowMs: number): void {
+    const { progress, startedMs } = call;
+    this.#remove(call);
+    call.firstByteMs = nowMs - startedMs;
+    progress.byteMs = Math.max(progress.byteMs, startedMs);
+    if (progress.abandoned.length === 0) return;
+    progress.abandoned = [];
+    this.#silent.delete(progress);
+  }
+
+  end(call: WaitingCall, nowMs: number): void {
+    const { position, progress, startedMs } = call;
+    const waitedMs = nowMs - startedMs;
+    this.#remove(call);
+    if (position === undefined || waitedMs <= minLimitMs) return;
+    call.abandonedAfterMs = waitedMs;
+    progress.abandoned = [...progress.abandoned.slice(1 - slowCalls), call];
+    if (this.#silent.size < maxModels) this.#silent.add(progress);
+  }
+
+  #remove(call: WaitingCall): void {
+    const { position } = call;
+    if (position === undefined) return;
+    call.position = undefined;
+    const last = this.#waiting.pop();
+    if (last === undefined || last === call) return;
+    last.position = position;
+    this.#waiting[position] = last;
+  }
+
+  forget(channelId: string, nowMs: number): void {
+    for (const byReply of this.#models.values()) {
+      for (const times of Object.values(byReply)) {
+        const progress = times.channels.get(channelId);
+        if (progress === undefined) continue;
+        progress.byteMs = nowMs;
+        progress.abandoned = [];
+        this.#silent.delete(progress);
+      }
+    }
+  }
+
+  /** The channels that are slow now. Requests a comparison at most every ten seconds. */
+  slowChannels(nowMs: number): readonly SlowChannel[] {
+    const abandoned = [...this.#silent].flatMap((progress) => progress.abandoned);
+    return findSlowChannels([...this.#waiting, ...abandoned], nowMs);
+  }
 }
 
-export function waitingCalls(): WaitingCalls {
-  const state: WaitingState = { waiting: [], silent: new Set(), models: new Map() };
-  const { waiting, silent, models } = state;
-  return {
-    begin: (place, asked, nowMs) => {
-      const call = newCall(place, timesOf(models, asked), nowMs, waiting.length);
-      waiting.push(call);
-      return call;
-    },
-    firstByte: (call, nowMs) => {
-      const { progress, startedMs } = call;
-      remove(waiting, call);
-      call.firstByteMs = nowMs - startedMs;
-      progress.byteMs = Math.max(progress.byteMs, startedMs);
-      if (progress.abandoned.length === 0) return;
-      progress.abandoned = [];
-      silent.delete(progress);
-    },
-    answered: recordAnswer,
-    end: (call, nowMs) => {
-      const { position, progress, startedMs } = call;
-      const waitedMs = nowMs - startedMs;
-      remove(waiting, call);
-      if (position === undefined || waitedMs <= minLimitMs) return;
-      call.abandonedAfterMs = waitedMs;
-      progress.abandoned = [...progress.abandoned.slice(1 - slowCalls), call];
-      if (silent.size < maxModels) silent.add(progress);
-    },
-    comparedWith,
-    forget: (channelId, nowMs) => forgetChannel(state, channelId, nowMs),
-    slowChannels: (nowMs) =>
-      findSlowChannels([...waiting, ...[...silent].flatMap(({ abandoned }) => abandoned)], nowMs),
-  };
-}
-
-function newCall(
-  { channelId, upstreamModel }: ServedModel,
-  times: FirstByteTimes,
-  startedMs: number,
-  position: number,
-): WaitingCall {
-  return {
-    channelId,
-    upstreamModel,
-    times,
-    progress: progressOf(times, channelId),
-    startedMs,
-    position,
-    firstByteMs: undefined,
-    abandonedAfterMs: undefined,
-  };
-}
-
-function timesOf(
-  models: WaitingState['models'],
-  { modelId, reply }: RequestedModel,
-): FirstByteTimes {
-  const ofModel = models.get(modelId) ?? setBounded(models, modelId, {}, maxModels);
-  ofModel[reply] ??= { samples: [], sampleCount: 0, channels: new Map(), comparison: undefined };
-  return ofModel[reply];
-}
-
-function remove(waiting: WaitingCall[], call: WaitingCall): void {
-  const { position } = call;
-  if (position === undefined) return;
-  call.position = undefined;
-  const last = waiting.pop();
-  if (last === undefined || last === call) return;
-  last.position = position;
-  waiting[position] = last;
-}
-
-function recordAnswer({
+/** The reply has begun. Returns true if a comparison was waiting for it. */
+export function recordAnswer({
   times,
   progress,
   startedMs,
@@ -186,23 +174,15 @@ function recordAnswer({
   return true;
 }
 
-function comparedWith({ times: { comparison }, channelId }: WaitingCall): ServedModel | undefined {
+/** The slow channel that this call is compared with, if it is the first through another channel. */
+export function comparedWith({
+  times: { comparison },
+  channelId,
+}: WaitingCall): ServedModel | undefined {
   if (comparison === undefined || comparison.isSent) return undefined;
   if (comparison.slow.channelId === channelId) return undefined;
   comparison.isSent = true;
   return comparison.slow;
-}
-
-function forgetChannel({ models, silent }: WaitingState, channelId: string, nowMs: number): void {
-  for (const byReply of models.values()) {
-    for (const times of Object.values(byReply)) {
-      const progress = times.channels.get(channelId);
-      if (progress === undefined) continue;
-      progress.byteMs = nowMs;
-      progress.abandoned = [];
-      silent.delete(progress);
-    }
-  }
 }
 
 /** Undefined if no first byte has arrived yet. */

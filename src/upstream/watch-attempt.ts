@@ -2,26 +2,20 @@
  * Watches one attempt on a channel: how long its upstream has been silent, and how long its caller
  * has not read. It has no timer; the gateway's timer checks it every second.
  */
-
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
+import type { Timeouts } from '../ports/timeouts.ts';
 
 /** `totalMs` counts from the call's start, over all attempts. */
-export interface AttemptTimeouts {
-  readonly firstByteMs: number;
-  readonly idleMs: number;
-  readonly firstTokenMs: number;
-  readonly quietMs: number;
-  readonly totalMs: number;
-}
+export type AttemptTimeouts = Omit<Timeouts, 'connectMs' | 'firstByteStreamedMs'>;
 
 /** When a model on an account last sent anything, for any call. */
 export interface LastActivity {
   atMs: number;
 }
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly timeouts: AttemptTimeouts;
   readonly callerStallMs: number;
   readonly clock: Clock;

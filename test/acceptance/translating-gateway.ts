@@ -9,7 +9,7 @@ import {
   dialectNames,
   type Model,
 } from '../../src/ports/catalog.ts';
-import { faultNames } from '../../src/testing/providers/faults.ts';
+import { faultNames } from '../../src/testing/providers/provider.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';
 

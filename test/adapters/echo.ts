@@ -1,5 +1,5 @@
 /** Reads the reply of the scripted gateway: the request as the adapter passed it on. */
-import type { Echo } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import type { Echo } from '../../src/testing/contracts/adapter.ts';
 
 /** The request in a reply of the scripted gateway. */
 export function echoOf(reply: string): Echo {

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { fastifyAdapter } from 'tollgate/fastify';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { untyped } from '../stages/ports/failing.ts';
 import { hostWith } from './fastify-host.ts';
 

@@ -2,7 +2,7 @@
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 
 /** An app whose own 404 has the header `x-host`, and whose gateway counts its calls. */
 export function hostWith(

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { fastifyAdapter } from 'tollgate/fastify';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { type Gate, gate, hang, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
 import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';

@@ -8,7 +8,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { fastifyAdapter } from 'tollgate/fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { untyped } from '../stages/ports/failing.ts';
 import { chatBody } from '../support/bodies.ts';
 import { bearer, unmountedGateway } from '../support/mounted-gateway.ts';

@@ -6,7 +6,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { fetchAdapter } from 'tollgate/fetch';
 import { describe, expect, it } from 'vitest';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import {
   callerSecret,
   gatewayInProcess,

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { fetchAdapter } from 'tollgate/fetch';
 import { describe, expect, it } from 'vitest';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../src/http.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { untyped } from '../stages/ports/failing.ts';
 import { callerSecret, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { completeReply, replies } from '../support/models.ts';

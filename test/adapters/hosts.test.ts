@@ -17,7 +17,7 @@ import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { echoedBody, echoOf } from './echo.ts';

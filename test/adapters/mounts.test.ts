@@ -2,10 +2,7 @@
 /** Behaviour that depends on the mount: parsers before the gateway, and paths of the host. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type ScriptedGateway,
-  scriptedGateway,
-} from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { type ScriptedGateway, scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { echoedBody, echoOf } from './echo.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';

@@ -10,7 +10,7 @@ import Koa3 from 'koa';
 import { koaAdapter } from 'tollgate/koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { closed, listening } from '../support/servers.ts';

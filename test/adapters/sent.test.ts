@@ -15,7 +15,7 @@ import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { HostRequest, HostResponse } from '../../adapters/host.ts';
 import type { GatewayHandler } from '../../src/http.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { untyped } from '../stages/ports/failing.ts';
 import { takeUnhandled } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';

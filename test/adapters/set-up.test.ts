@@ -5,7 +5,7 @@ import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';
 import { fetchAdapter } from '../../adapters/fetch.ts';
 import { koaAdapter } from '../../adapters/koa.ts';
 import { nodeAdapter } from '../../adapters/node.ts';
-import { scriptedGateway } from '../../src/testing/contracts/adapter/scripted-gateway.ts';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
 const adapters = Object.entries({

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { adminErrorOf } from '../../src/admin/admin-error.ts';
 import { refusalSummary } from '../../src/admin/call-summary.ts';
-import { codeMeanings } from '../../src/admin/code-meanings.ts';
+import { codeMeanings } from '../../src/admin/explained.ts';
 import { cannot } from '../../src/admin/key-errors.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { failureMeanings } from '../../src/failure-meanings.ts';

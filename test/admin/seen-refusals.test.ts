@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SeenRefusal } from '../../src/admin/call-summary.ts';
 import { liveFigures } from '../../src/admin/live.ts';
-import { kindsOfKey, maxSeenRefusals } from '../../src/admin/seen-refusals.ts';
+import { kindsOfKey, maxSeenRefusals } from '../../src/admin/refusal-counts.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import type { FailureReason } from '../../src/failure-reasons.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { bodyFromChunks } from '../../src/bytes/body/elide.ts';
-import { rawValues } from '../../src/bytes/json/raw-values.ts';
+import { rawValues } from '../../src/bytes/json/edit-elements.ts';
 import { scanBody } from '../../src/bytes/json/scan/body.ts';
 
 const space = fc.constantFrom('', ' ', '\n\t', '\r\n  ');

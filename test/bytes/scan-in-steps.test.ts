@@ -3,10 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
-import { scanBody, scanBodyInTurns } from '../../src/bytes/json/scan/body.ts';
-import { scanInSteps } from '../../src/bytes/json/scan/in-steps.ts';
-import { scanJson } from '../../src/bytes/json/scan/scan.ts';
-import type { JsonScan } from '../../src/bytes/json/scan/walk.ts';
+import { scanBody, scanBodyInTurns, scanInSteps } from '../../src/bytes/json/scan/body.ts';
+import { type JsonScan, scanJson } from '../../src/bytes/json/scan/scan.ts';
 import { root } from '../../src/bytes/json/tape.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { goldenBodies } from './golden-bodies.ts';

@@ -1,7 +1,7 @@
 // suite: quick
 /** The ids in a reply that streams past are found however it is cut into chunks. */
 import { expect, it } from 'vitest';
-import { watchIds } from '../../src/bytes/json/stream/watch-ids.ts';
+import { watchIds } from '../../src/bytes/json/stream/watch.ts';
 
 const reply = Buffer.from(
   JSON.stringify({

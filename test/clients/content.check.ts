@@ -4,10 +4,7 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { items, member } from '../../src/json.ts';
-import {
-  redactedDataOf,
-  signatureOfRound,
-} from '../../src/testing/providers/anthropic-messages.ts';
+import { redactedDataOf, signatureOfRound } from '../../src/testing/providers/anthropic.ts';
 import { claudeText, type TextBlock } from './claude-replies.ts';
 import type { AppDocument, AppTool } from './drivers/client.ts';
 import { failureOf, pairs, started } from './pairs.ts';

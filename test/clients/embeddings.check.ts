@@ -7,7 +7,7 @@ import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Capabilities, Channel, Model } from '../../src/ports/catalog.ts';
 import { unitVector } from '../../src/testing/providers/embeddings.ts';
-import { geminiFailure } from '../../src/testing/providers/gemini-errors.ts';
+import { geminiFailure } from '../../src/testing/providers/gemini-content.ts';
 import { openaiFailure } from '../../src/testing/providers/openai-errors.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { unmountedGateway } from '../support/mounted-gateway.ts';

@@ -1,7 +1,7 @@
 /** Clients of the Messages API retry by the headers of a failure, and then get their answer. */
 import { describe, expect, it } from 'vitest';
-import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
-import { geminiError } from '../../src/testing/providers/gemini-errors.ts';
+import { anthropicError } from '../../src/testing/providers/anthropic-replies.ts';
+import { geminiError } from '../../src/testing/providers/gemini-content.ts';
 import { openaiError } from '../../src/testing/providers/openai-errors.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 import { failureOf, pairs, started } from './pairs.ts';

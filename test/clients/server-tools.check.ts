@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { items, type JsonValue, member } from '../../src/json.ts';
-import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
+import { anthropicError } from '../../src/testing/providers/anthropic-replies.ts';
 import {
   claudeReply,
   claudeText,

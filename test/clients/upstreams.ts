@@ -7,10 +7,9 @@ import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
 import type { MemberPrices, TokenRates } from '../../src/money.ts';
 import type { Capabilities, DialectName, Model } from '../../src/ports/catalog.ts';
-import { signatureOf } from '../../src/testing/providers/agent.ts';
-import { thinkingPieces } from '../../src/testing/providers/anthropic-recordings.ts';
-import { faultNames } from '../../src/testing/providers/faults.ts';
+import { thinkingPieces } from '../../src/testing/providers/anthropic-replies.ts';
 import { callSignature } from '../../src/testing/providers/gemini-content.ts';
+import { faultNames, signatureOf } from '../../src/testing/providers/provider.ts';
 import { reasoningPieces } from '../../src/testing/providers/recordings.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 

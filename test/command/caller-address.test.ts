@@ -4,7 +4,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failedKeyLimit, setCallerAddress } from '../../src/command/caller-address.ts';
+import { failedKeyLimit, setCallerAddress } from '../../src/command/serve/open-gateway.ts';
 
 const { addressOf } = failedKeyLimit({ perMinute: 5 });
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/command/config/read.ts';
-import { healthHandler } from '../../src/command/serve.ts';
+import { healthHandler } from '../../src/command/serve/serve.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 const page = textAt('docs/deploying.md');

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDatabases } from '../../src/command/databases.ts';
+import { openDatabases } from '../../src/command/stores/databases.ts';
 
 it('a new SQLite file and its journal can be read by their owner alone', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));

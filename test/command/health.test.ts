@@ -3,7 +3,7 @@
 
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
-import { healthHandler } from '../../src/command/serve.ts';
+import { healthHandler } from '../../src/command/serve/serve.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { failures, inTime } from '../stages/ports/failing.ts';
 import { closed, listening } from '../support/servers.ts';

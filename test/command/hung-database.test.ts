@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { configForm } from '../../src/command/config/config.ts';
-import { openDatabases } from '../../src/command/databases.ts';
+import { openDatabases } from '../../src/command/stores/databases.ts';
 
 const authenticationOk = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
 const emptyQuery = Buffer.from([0x49, 0, 0, 0, 4]);

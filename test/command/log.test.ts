@@ -1,8 +1,7 @@
 // suite: slow
 /** The log of `tollgate serve`: which lines a level leaves out, and which are always written. */
 import { expect, it } from 'vitest';
-import { auditTo } from '../../src/command/audit.ts';
-import { jsonLog } from '../../src/command/log.ts';
+import { auditTo, jsonLog } from '../../src/command/log.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 it.each([

@@ -1,7 +1,7 @@
 // suite: slow host
 /** What the stores' failures say to those who use commands: they can't call a function. */
 import { expect, it } from 'vitest';
-import { reasonOf, withCommand } from '../../src/command/reasons.ts';
+import { reasonOf, withCommand } from '../../src/command/output.ts';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
 import { failureOf } from '../../src/stores/sqlite/failure.ts';
 import { commandFolder, sqliteConfig } from './called.ts';

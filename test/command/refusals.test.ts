@@ -1,10 +1,10 @@
 // suite: slow host
 /** `tollgate usage refusals` over what a gateway of the configuration has recorded in SQLite. */
 import { describe, expect, it } from 'vitest';
-import { configFile } from '../../src/command/config-file.ts';
+import { configFile } from '../../src/command/config/read.ts';
 import { jsonLog } from '../../src/command/log.ts';
-import { countLosses } from '../../src/command/losses.ts';
-import { openGateway } from '../../src/command/open-gateway.ts';
+import { countLosses } from '../../src/command/serve/losses.ts';
+import { openGateway } from '../../src/command/serve/open-gateway.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { requestOf } from '../support/gateway-in-process.ts';
 import { sampleRequests } from '../support/models.ts';

@@ -6,11 +6,11 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { configFile } from '../../src/command/config-file.ts';
+import { configFile } from '../../src/command/config/read.ts';
 import { jsonLog } from '../../src/command/log.ts';
-import { countLosses } from '../../src/command/losses.ts';
-import { openGateway } from '../../src/command/open-gateway.ts';
-import { type LiveConfig, liveConfig } from '../../src/command/reload.ts';
+import { countLosses } from '../../src/command/serve/losses.ts';
+import { openGateway } from '../../src/command/serve/open-gateway.ts';
+import { type LiveConfig, liveConfig } from '../../src/command/serve/reload.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { commandFolder, surroundings } from './called.ts';
 import { modelAt } from './served.ts';

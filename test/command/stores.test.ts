@@ -2,9 +2,9 @@
 /** The replies of a removed key are deleted in all stores of a configuration that keep replies. */
 import { describe, expect, it } from 'vitest';
 import { configForm } from '../../src/command/config/config.ts';
-import type { OpenPostgres, OpenRedis } from '../../src/command/databases.ts';
-import { gatewayOptions } from '../../src/command/open-gateway.ts';
-import { makeStores } from '../../src/command/stores.ts';
+import { gatewayOptions } from '../../src/command/serve/open-gateway.ts';
+import type { OpenPostgres, OpenRedis } from '../../src/command/stores/databases.ts';
+import { makeStores } from '../../src/command/stores/stores.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 const unused = (): Promise<never> => Promise.reject(new Error('nothing is sent'));

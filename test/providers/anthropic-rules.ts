@@ -3,13 +3,8 @@
  * blocks, and what the rules for tools and thinking say.
  */
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
-import { anthropicError } from '../../src/testing/providers/anthropic-errors.ts';
-import {
-  type Message,
-  messagesOf,
-  ofType,
-} from '../../src/testing/providers/anthropic-messages.ts';
-import { anthropicHeaders } from '../../src/testing/providers/anthropic-recordings.ts';
+import { type Message, messagesOf, ofType } from '../../src/testing/providers/anthropic.ts';
+import { anthropicError, anthropicHeaders } from '../../src/testing/providers/anthropic-replies.ts';
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 import { refusedHeaders } from './anthropic-headers.ts';

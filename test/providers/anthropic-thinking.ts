@@ -1,6 +1,5 @@
 /** The thinking that Anthropic refuses: blocks that were changed, moved or left out. */
 import { type JsonValue, member } from '../../src/json.ts';
-import { agentOf, signatureOf } from '../../src/testing/providers/agent.ts';
 import {
   currentTurn,
   isThinking,
@@ -9,11 +8,9 @@ import {
   redactedDataOf,
   redacts,
   signatureOfRound,
-} from '../../src/testing/providers/anthropic-messages.ts';
-import {
-  claudeSignature,
-  thinkingPieces,
-} from '../../src/testing/providers/anthropic-recordings.ts';
+} from '../../src/testing/providers/anthropic.ts';
+import { claudeSignature, thinkingPieces } from '../../src/testing/providers/anthropic-replies.ts';
+import { agentOf, signatureOf } from '../../src/testing/providers/provider.ts';
 
 /** The message with which Anthropic refuses the thinking of a conversation, or undefined. */
 export function refusedThinking(

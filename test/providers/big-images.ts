@@ -2,9 +2,9 @@
 import { type JsonValue, member } from '../../src/json.ts';
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
 import { wantsImage } from '../../src/testing/providers/gemini-content.ts';
-import { imageCount, usage } from '../../src/testing/providers/openai-images.ts';
-import { gradientPng } from '../../src/testing/providers/png.ts';
+import { imageCount, usage } from '../../src/testing/providers/openai.ts';
 import { geminiTokens } from '../../src/testing/providers/recordings.ts';
+import { gradientPng } from '../../src/testing/providers/samples.ts';
 import type { Piece, Script } from '../../src/testing/providers/scripts.ts';
 
 const mebibyte = 1024 * 1024;

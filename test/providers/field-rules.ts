@@ -8,9 +8,9 @@ import {
   partsOf,
 } from '../../src/testing/providers/embeddings.ts';
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
-import { geminiError } from '../../src/testing/providers/gemini-errors.ts';
+import { geminiError } from '../../src/testing/providers/gemini-content.ts';
+import { sizeOf } from '../../src/testing/providers/openai.ts';
 import { openaiError } from '../../src/testing/providers/openai-errors.ts';
-import { sizeOf } from '../../src/testing/providers/openai-images.ts';
 import { geminiHeaders, openaiHeaders } from '../../src/testing/providers/recordings.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 

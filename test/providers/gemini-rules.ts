@@ -10,10 +10,10 @@ import {
   callSignature,
   callsIn,
   currentTurn,
+  geminiError,
   resultOf,
   turnsOf,
 } from '../../src/testing/providers/gemini-content.ts';
-import { geminiError } from '../../src/testing/providers/gemini-errors.ts';
 import { geminiHeaders, thoughtSignature } from '../../src/testing/providers/recordings.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 import { unknownName } from './gemini-members.ts';

@@ -1,7 +1,7 @@
 /** The models of a mounted gateway: one of each kind. */
 import type { Price } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { faultNames } from '../../src/testing/providers/faults.ts';
+import { faultNames } from '../../src/testing/providers/provider.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 
 /** A tenth and four tenths of a unit for a million tokens. */

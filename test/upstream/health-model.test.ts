@@ -13,7 +13,7 @@ import {
   type ChannelLease,
   channelHealth,
 } from '../../src/upstream/channel-health.ts';
-import type { HealthSignal } from '../../src/upstream/health-signal.ts';
+import type { HealthSignal } from '../../src/upstream/record-health.ts';
 
 const channel: Channel = {
   id: 'a',

@@ -3,7 +3,7 @@ import type { GatewayEvent } from '../../src/events.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type ChannelHealth, channelHealth } from '../../src/upstream/channel-health.ts';
-import type { HealthSignal } from '../../src/upstream/health-signal.ts';
+import type { HealthSignal } from '../../src/upstream/record-health.ts';
 
 export const startMs: number = Date.UTC(2026, 0, 1);
 export const text = { isBoughtOnce: false };

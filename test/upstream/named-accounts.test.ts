@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChannelLease, NamedAccount } from '../../src/upstream/channel-health.ts';
-import type { HealthSignal } from '../../src/upstream/health-signal.ts';
+import type { HealthSignal } from '../../src/upstream/record-health.ts';
 import {
   channel as base,
   fails,

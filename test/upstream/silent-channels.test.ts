@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
 import type { ChannelLease } from '../../src/upstream/channel-health.ts';
-import type { HealthSignal } from '../../src/upstream/health-signal.ts';
+import type { HealthSignal } from '../../src/upstream/record-health.ts';
 import {
   channel,
   type HealthSetup,

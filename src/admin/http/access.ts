@@ -1,8 +1,12 @@
-/** Who may do what over HTTP, and which requests may change something. */
+/**
+ * Who may do what over HTTP: the operator of a request, his session, and which requests may change
+ * something.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { within } from '../../ports/within.ts';
+import type { Admin } from '../admin.ts';
 import { AdminError } from '../admin-error.ts';
 
 /** The operator who sends a request, and whether they may change something. */
@@ -84,4 +88,20 @@ function isSameOrigin({ origin, host, ...headers }: IncomingMessage['headers']):
   if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
   const { host: originHost, protocol, origin: whole } = new URL(origin);
   return whole === origin && /^https?:$/.test(protocol) && originHost === host.toLowerCase();
+}
+
+/** Who is signed in, and what the console can show and change. */
+export interface AdminSession extends AdminAccess {
+  readonly title: string;
+  readonly nowMs: number;
+  /**
+   * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
+   */
+  readonly keyCacheMs: number | undefined;
+  readonly capabilities: Admin['capabilities'];
+}
+
+export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
+  const { title, clock, keyCacheMs, capabilities } = admin;
+  return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };
 }

@@ -1,27 +1,29 @@
 /**
- * The admin library over HTTP, under a path that the host chooses. There is no such route unless
- * the handler is mounted.
+ * The admin library over HTTP, under a path that the host chooses, with the live figures as server-
+ * sent events. There is no such route unless the handler is mounted.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
-import { AdminError, adminErrorOf } from '../admin-error.ts';
-import { type AdminAccess, type Authorize, accessOf, checkChange } from './access.ts';
-import { readJson } from './body.ts';
-import { streamEvents } from './event-stream.ts';
+import { AdminError, adminErrorOf, isAdminError } from '../admin-error.ts';
+import type { NowRange } from '../now.ts';
+import { type AdminAccess, type Authorize, accessOf, checkChange, sessionOf } from './access.ts';
 import { csvExports, type SendExport } from './exports.ts';
-import { sendFailure } from './failure.ts';
-import { checkHost, hostNames } from './host-names.ts';
 import { adminOpenApi } from './openapi.ts';
-import { closeAfterwards, sendJson } from './reply.ts';
+import {
+  closeAfterwards,
+  jsonTextOf,
+  reportedError,
+  sendFailure,
+  sendJson,
+  startReply,
+} from './reply.ts';
+import { checkHost, hostNames, readJson, targetOf } from './request.ts';
 import { checkedBy, type Route, type RouteReply } from './route.ts';
-import { routeAt } from './routes.ts';
-import { sessionOf } from './session.ts';
+import { checkTexts, routeAt } from './routes.ts';
 import { nowQuery } from './shapes.ts';
-import { targetOf } from './target.ts';
-import { checkTexts } from './texts.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {
@@ -181,4 +183,90 @@ function parametersOf(search: string): Readonly<Record<string, string | readonly
       return [name, others.length === 0 ? value : [value, ...others]];
     }),
   );
+}
+
+const everyMs = 2_000;
+const authorizeEveryMs = 60_000;
+
+interface StreamOptions {
+  readonly isHead: boolean;
+  readonly range: NowRange | undefined;
+  readonly onError: ((error: unknown) => void) | undefined;
+}
+
+/**
+ * Sends `event: now` at once and every 2 s; an event is skipped while the client has not read the
+ * last one. It checks every minute whether the operator is still signed in; if not,
+ * `event: signed-out` ends the stream. The stream also ends when the library or its gateway is
+ * closed, because a server that is closing waits for it. Later requests get 204, which tells
+ * browsers not to reconnect.
+ */
+async function streamEvents(
+  admin: Admin,
+  response: ServerResponse,
+  authorizeAgain: () => Promise<unknown>,
+  { isHead, range, onError }: StreamOptions,
+): Promise<void> {
+  closeAfterwards(response);
+  if (admin.isClosing()) {
+    startReply(response, 204, {});
+    response.end();
+    return;
+  }
+  startReply(response, 200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    // A host's compression middleware would keep the events until the end.
+    'cache-control': 'no-store, no-transform',
+  });
+  if (isHead) {
+    response.end();
+    return;
+  }
+  const send = sender(admin, response, authorizeAgain, { range, onError });
+  const stop = admin.clock.every(everyMs, () => void send());
+  response.once('close', stop);
+  // A connection that broke reports an error of the response, which needs a listener.
+  response.on('error', stop);
+  await send();
+}
+
+/** Sends the current figures, unless the last ones are still being sent. */
+function sender(
+  { clock, now, isClosing }: Admin,
+  response: ServerResponse,
+  authorizeAgain: () => Promise<unknown>,
+  { range, onError }: Omit<StreamOptions, 'isHead'>,
+): () => Promise<void> {
+  let askedMs = clock.monotonicMs();
+  let isBusy = false;
+  return async () => {
+    if (isClosing()) return end(response);
+    if (isBusy || response.writableNeedDrain) return;
+    isBusy = true;
+    try {
+      if (clock.monotonicMs() - askedMs >= authorizeEveryMs) {
+        askedMs = clock.monotonicMs();
+        await authorizeAgain();
+      }
+      const figures = jsonTextOf(await now(range));
+      if (!response.destroyed && !response.writableEnded) {
+        response.write(`event: now\ndata: ${figures}\n\n`);
+      }
+    } catch (error) {
+      // An AdminError comes from the sign-in only. Figures that can't be read are tried again
+      // later.
+      if (!isAdminError(error)) return;
+      const { code } = reportedError(error, onError);
+      // If `authorize` failed, the operator may still be signed in: the browser reconnects.
+      response.end(code === 'unavailable' ? '' : 'event: signed-out\ndata: {}\n\n');
+    } finally {
+      isBusy = false;
+    }
+  };
+}
+
+/** A client that has stopped reading would not get the end of the stream either. */
+function end(response: ServerResponse): void {
+  if (response.writableNeedDrain) response.destroy();
+  else response.end();
 }

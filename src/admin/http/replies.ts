@@ -14,7 +14,7 @@ import type { RotatedKey, ToppedUpKey } from '../keys.ts';
 import type { Now } from '../now.ts';
 import type { RefusalReason, RefusalReportPage } from '../refusals.ts';
 import type { UsageReportPage } from '../usage.ts';
-import type { AdminSession } from './session.ts';
+import type { AdminSession } from './access.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
 export interface Replies {

@@ -1,6 +1,9 @@
-/** Writes replies: JSON with amounts as strings, and the headers of every reply. */
+/**
+ * Writes replies: JSON with amounts as strings, the headers of every reply, and the answers to
+ * requests that failed.
+ */
 import type { ServerResponse } from 'node:http';
-import { type AdminError, adminStatusOf } from '../admin-error.ts';
+import { type AdminError, adminErrorOf, adminStatusOf } from '../admin-error.ts';
 
 /** JSON in which amounts are decimal strings and undefined is null. */
 export function jsonTextOf(value: unknown): string {
@@ -59,7 +62,7 @@ export function sendJson(
 }
 
 /** Sends an error, and closes the connection if a part of the body is unread. */
-export function sendError(
+function sendError(
   response: ServerResponse,
   { code, message, field }: AdminError,
   headers: Readonly<Record<string, string>> = {},
@@ -69,4 +72,39 @@ export function sendError(
   const close: Readonly<Record<string, string>> =
     code === 'body_too_large' || isHalfRead ? { connection: 'close' } : {};
   sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
+}
+
+/** The error of a reply; what it does not explain is reported to `onError`. */
+export function reportedError(
+  error: unknown,
+  onError: ((error: unknown) => void) | undefined,
+): AdminError {
+  const failure = adminErrorOf(error);
+  if (failure.code === 'internal_error' || failure.code === 'unavailable') {
+    report(onError, failure.cause ?? error);
+  }
+  return failure;
+}
+
+export function sendFailure(
+  response: ServerResponse,
+  error: unknown,
+  onError: ((error: unknown) => void) | undefined,
+): void {
+  const failure = reportedError(error, onError);
+  sendError(response, failure, headersFor(failure));
+}
+
+function headersFor({ code, message }: AdminError): Readonly<Record<string, string>> {
+  if (code !== 'method_not_allowed') return {};
+  const reads = message.includes('GET') ? ['GET', 'HEAD'] : [];
+  return { allow: [...reads, ...(message.includes('POST') ? ['POST'] : [])].join(', ') };
+}
+
+function report(onError: ((error: unknown) => void) | undefined, error: unknown): void {
+  try {
+    onError?.(error);
+  } catch {
+    // An error of onError itself can't be reported.
+  }
 }

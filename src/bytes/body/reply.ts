@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers';
 import type { ReplyBody } from '../../http.ts';
 import type { UpstreamBody } from '../../ports/upstream-client.ts';
 import { concatBytes } from '../sse.ts';
-import { type Outlet, readableOutlet, writableOutlet } from './outlet.ts';
+import { type Outlet, readableOutlet, writableOutlet } from './paced-reply.ts';
 
 /**
  * Transforms a reply on its way to the caller, and decides how it ends. All methods are

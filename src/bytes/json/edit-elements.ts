@@ -1,9 +1,10 @@
 /**
- * Replaces and removes elements of a JSON array in its bytes. All other elements, and the space
- * around them, are kept byte for byte.
+ * Finds, replaces and removes values in the bytes of a JSON document. All other values, and the
+ * space around them, are kept byte for byte.
  */
 import { type Body, originalBytes } from '../body/body.ts';
-import type { Tape, Value } from './tape.ts';
+import { none, root, type Tape, type Value } from './tape.ts';
+import type { Span } from './text.ts';
 
 export function editElements(
   tape: Tape,
@@ -34,4 +35,68 @@ export function editElements(
 
 function textOf(body: Body, start: number, end: number): string {
   return originalBytes(body, start, end).toString('utf8');
+}
+
+/**
+ * The spans to cut, in order; none if the value is no array. Each includes the comma and the space
+ * after the elements or, at the end of the array, before them.
+ */
+export function cutElements(
+  tape: Tape,
+  array: Value,
+  isCut: (element: Value, index: number) => boolean,
+): readonly Span[] {
+  const cuts: Span[] = [];
+  let cutStart: number | undefined;
+  let keptEnd: number | undefined;
+  let lastEnd = 0;
+  for (const [index, element] of tape.elements(array).entries()) {
+    const start = tape.start(element);
+    lastEnd = tape.end(element);
+    if (isCut(element, index)) cutStart ??= start;
+    else {
+      if (cutStart !== undefined) cuts.push({ start: cutStart, end: start });
+      cutStart = undefined;
+      keptEnd = lastEnd;
+    }
+  }
+  if (cutStart !== undefined) cuts.push({ start: keptEnd ?? cutStart, end: lastEnd });
+  return cuts;
+}
+
+/**
+ * The text of the value at a path such as `messages[2].content[0].input`; undefined if there is
+ * none. Names in the path have neither dots nor brackets.
+ */
+export type RawValues = (path: string) => string | undefined;
+
+/** The values in an object or array, by the last step of their path: `.input` or `[0]`. */
+type Inside = ReadonlyMap<string, Value>;
+
+/** Makes the search. Each object and array on the way to a value is read once. */
+export function rawValues(tape: Tape): RawValues {
+  const known = new Map<string, Inside>();
+  const insideOf = (path: string): Inside => {
+    const found = known.get(path) ?? readInside(tape, valueAt(path));
+    known.set(path, found);
+    return found;
+  };
+  const valueAt = (path: string): Value => {
+    const step = lastStep.exec(path)?.[0];
+    if (step === undefined) return tape.get(root, path);
+    return insideOf(path.slice(0, -step.length)).get(step) ?? none;
+  };
+  return (path) => {
+    const value = valueAt(path);
+    return value === none ? undefined : tape.raw(value).toString('utf8');
+  };
+}
+
+const lastStep = /(?:\.[^.[\]]*|\[\d+\])$/;
+
+function readInside(tape: Tape, container: Value): Inside {
+  return new Map<string, Value>([
+    ...tape.members(container).map((value) => [`.${tape.name(value)}`, value] as const),
+    ...tape.elements(container).map((value, index) => [`[${index}]`, value] as const),
+  ]);
 }

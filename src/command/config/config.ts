@@ -10,7 +10,6 @@ import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
 import { each, flag, matching, oneOf, positive, strict, text } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
-import { logLevels } from '../log.ts';
 import { referenceTo } from './environment.ts';
 
 export const defaultPorts = { listen: 8787, metrics: 9464, admin: 8788 } as const;
@@ -222,6 +221,9 @@ const gateway = strict('must be an object of options of createGateway', {
     'The options of `createGateway` that are plain data, `timeouts` among them: docs/options.md.',
   );
 
+/** From the least to the most important; `silent` logs nothing. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
 const log = strict('must be an object: { level: "info" }', {
   level: oneOfThese(logLevels)
     .default('info')
@@ -307,3 +309,35 @@ export type StoreName = NonNullable<StoresConfig['quota']>;
 export type SqliteConfig = NonNullable<StoresConfig['sqlite']>;
 export type PostgresConfig = NonNullable<StoresConfig['postgres']>;
 export type RedisConfig = NonNullable<StoresConfig['redis']>;
+
+type Database = 'sqlite' | 'postgres' | 'redis';
+
+export type StoreChoice = {
+  readonly [Name in Exclude<keyof StoresConfig, Database>]-?: NonNullable<StoresConfig[Name]>;
+};
+
+/** The choices of a configuration, and which databases it has; their settings don't matter here. */
+type ChosenStores = Omit<StoresConfig, Database> & { readonly [Name in Database]?: unknown };
+
+/**
+ * The chosen stores. The default is the first configured of PostgreSQL, SQLite and Redis that can
+ * keep the data, else memory. Rates and the
+ * index of responses go to Redis first, because calls change them often. Replies and
+ * their items are user data, and stay in memory by default.
+ */
+export function storeChoice(stores: ChosenStores = {}): StoreChoice {
+  const { sqlite, postgres, redis } = stores;
+  const tables = postgres !== undefined ? 'postgres' : sqlite !== undefined ? 'sqlite' : undefined;
+  const shared = redis !== undefined ? 'redis' : 'memory';
+  const often = redis !== undefined ? 'redis' : (tables ?? 'memory');
+  return {
+    keys: stores.keys ?? tables ?? 'memory',
+    quota: stores.quota ?? tables ?? shared,
+    usage: stores.usage ?? tables ?? 'memory',
+    idempotency: stores.idempotency ?? tables ?? shared,
+    rates: stores.rates ?? often,
+    results: stores.results ?? 'memory',
+    responseIndex: stores.responseIndex ?? often,
+    items: stores.items ?? 'memory',
+  };
+}

@@ -1,17 +1,19 @@
 /**
  * Stacked bars over time, with a line of text for the values of the bar under the pointer, and a
- * table of the same numbers.
+ * table of the same numbers; and the bars inside tables: a share, or a quota with what is used and
+ * held.
  */
 import uPlot from 'uplot';
 import { button, el, refill } from './dom.ts';
+import { moneyText, percentText, shareOf } from './format.ts';
 
-export interface BarSeries {
+interface BarSeries {
   readonly name: string;
   /** The CSS custom property of its colour: `--complete`. */
   readonly color: string;
 }
 
-export interface ChartInput {
+interface ChartInput {
   /** A sentence for screen readers. */
   readonly label: string;
   /** From the bottom to the top. */
@@ -30,7 +32,7 @@ export interface ChartData {
   readonly values: readonly (readonly number[])[];
 }
 
-export interface Chart {
+interface Chart {
   readonly node: HTMLElement;
   update(data: ChartData): void;
   close(): void;
@@ -199,4 +201,49 @@ function tableOf(
     el('thead', {}, [el('tr', {}, [head.map((name) => el('th', { scope: 'col' }, name))])]),
     el('tbody', {}, rows.toReversed()),
   ]);
+}
+
+/** A bar whose length is a share, 0 to 1. */
+export function shareBar(share: number, color: string): HTMLElement {
+  return el('span', { class: 'bar', 'aria-hidden': 'true' }, part(share, `fill${color}`));
+}
+
+export function shareCell(share: number, color: string): HTMLElement {
+  const percent = el('span', { class: 'percent' }, `${Math.round(share * 100)} %`);
+  return el('span', { class: 'shared' }, shareBar(share, color), percent);
+}
+
+/** A key needs attention if it has used this share of its limit. */
+export const nearlyOut = 0.9;
+
+interface QuotaAmounts {
+  readonly usedNanos: string;
+  readonly heldNanos: string;
+  readonly limitNanos: string;
+}
+
+/** How full a quota is, 0 to 1. */
+export function fullnessOf({ usedNanos, heldNanos, limitNanos }: QuotaAmounts): number {
+  return shareOf(BigInt(usedNanos) + BigInt(heldNanos), limitNanos);
+}
+
+export function quotaBar(amounts: QuotaAmounts): HTMLElement {
+  const { usedNanos, heldNanos, limitNanos } = amounts;
+  const fullness = fullnessOf(amounts);
+  const level = fullness >= 1 ? 'out' : fullness >= nearlyOut ? 'near' : 'well';
+  const used = shareOf(usedNanos, limitNanos);
+  const label =
+    `${percentText(fullness)} of ${moneyText(limitNanos)}: ` +
+    `${moneyText(usedNanos)} used, ${moneyText(heldNanos)} held`;
+  return el(
+    'span',
+    { class: `bar quota ${level}`, role: 'img', 'aria-label': label, title: label },
+    [part(used, 'fill-used'), part(Math.max(0, fullness - used), 'fill-held')],
+  );
+}
+
+function part(share: number, name: string): HTMLElement {
+  const node = el('span', { class: name });
+  node.style.width = `${(Math.min(1, Math.max(0, share)) * 100).toFixed(2)}%`;
+  return node;
 }

@@ -5,10 +5,22 @@ import { button, el, hiddenText, link, refill } from './dom.ts';
 import { clockText, spanText } from './format.ts';
 import { type Connection, Live, type LiveListener } from './live.ts';
 import { failure, loading } from './panel.ts';
-import { hrefOf, type Route, ranges, routeOf, viewNames } from './route.ts';
-import { worstOf } from './views/now-sentence.ts';
-import { views } from './views/table.ts';
+import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from './route.ts';
+import { callsView } from './views/calls.ts';
+import { channelsView } from './views/channels.ts';
+import { keysView } from './views/keys.ts';
+import { nowView, worstOf } from './views/now.ts';
+import { spendView } from './views/spend.ts';
 import type { Now, Session } from './wire.ts';
+
+const views: Readonly<Record<ViewName, { readonly title: string; open(page: PageContext): View }>> =
+  {
+    now: { title: 'Now', open: nowView },
+    calls: { title: 'Calls', open: callsView },
+    spend: { title: 'Spend', open: spendView },
+    keys: { title: 'Keys', open: keysView },
+    channels: { title: 'Channels', open: channelsView },
+  };
 
 const shownMs = 6_000;
 

@@ -1,10 +1,9 @@
 /**
- * A part of a view that loads its own data, and is loading, shown, empty or failed. A failed panel
- * has its own error and a way to try again; the rest of the page still works.
+ * The parts of a view. One that loads its own data is loading, shown, empty or failed: a failed
+ * panel has its own error and a way to try again, and the rest of the page still works.
  */
 import { isAborted, messageOf } from './api.ts';
-import { button, type Child, el, refill } from './dom.ts';
-import { icon } from './icons.ts';
+import { button, type Child, el, icon, refill } from './dom.ts';
 
 export interface Panel {
   readonly node: HTMLElement;
@@ -13,7 +12,7 @@ export interface Panel {
   close(): void;
 }
 
-export interface PanelInput<T> {
+interface PanelInput<T> {
   readonly title: string;
   /** What is loaded, as in `Loading calls …`. */
   readonly what: string;
@@ -81,4 +80,16 @@ export function failure(message: string, retry: () => void): HTMLElement {
 
 export function empty(...content: readonly Child[]): HTMLElement {
   return el('div', { class: 'empty' }, ...content);
+}
+
+type Fact = readonly [name: string, value: Child];
+
+export function factList(title: string, facts: readonly Fact[]): HTMLElement {
+  const known = facts.filter(([, value]) => value !== undefined && value !== '');
+  return el('section', { class: 'facts' }, [
+    el('h3', {}, title),
+    el('dl', {}, [
+      known.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
+    ]),
+  ]);
 }

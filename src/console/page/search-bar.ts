@@ -1,7 +1,6 @@
 /** A search field and choices, whose values are in the URL. */
 import type { PageContext } from './context.ts';
-import { el } from './dom.ts';
-import { icon } from './icons.ts';
+import { el, icon } from './dom.ts';
 import type { Route, ViewName } from './route.ts';
 
 export interface SearchBarInput {

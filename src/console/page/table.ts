@@ -1,5 +1,8 @@
-/** Tables that become cards on a narrow screen: each cell knows the name of its column. */
-import { type Child, el } from './dom.ts';
+/**
+ * Tables that become cards on a narrow screen, where each cell knows the name of its column; and
+ * the pages of a long one.
+ */
+import { button, type Child, el, refill } from './dom.ts';
 
 export interface Column<T> {
   readonly head: string;
@@ -8,7 +11,7 @@ export interface Column<T> {
   cell(row: T): Child;
 }
 
-export interface TableInput<T> {
+interface TableInput<T> {
   /** For screen readers. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
@@ -45,4 +48,36 @@ function rowOf<T>(row: T, { columns, keyOf, open, rowClass }: TableInput<T>): HT
     });
   }
   return node;
+}
+
+/** Pages through a list. Cursors only lead forwards, so the earlier ones are remembered. */
+export function pager(load: () => void) {
+  const node = el('div', { class: 'pager' });
+  let cursors: readonly (string | undefined)[] = [undefined];
+  const go = (next: readonly (string | undefined)[]): void => {
+    cursors = next;
+    load();
+  };
+  return {
+    node,
+    /** Where the page begins; undefined for the first. */
+    after: () => cursors.at(-1),
+    /** A page was loaded, with the cursor of the next one. */
+    show: (next: string | null): void => {
+      const back = button('Previous', () => go(cursors.slice(0, -1)), {
+        'data-focus': 'previous',
+        disabled: cursors.length < 2,
+      });
+      const forth = button('Next', () => next !== null && go([...cursors, next]), {
+        'data-focus': 'next',
+        disabled: next === null,
+      });
+      const isOnly = cursors.length < 2 && next === null;
+      const place = el('span', { class: 'hint' }, `page ${cursors.length}`);
+      refill(node, isOnly ? undefined : [place, back, forth]);
+    },
+    reset: (): void => {
+      cursors = [undefined];
+    },
+  };
 }

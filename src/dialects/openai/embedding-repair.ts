@@ -6,8 +6,7 @@
 
 import { parseBounded } from '../../bounded-json.ts';
 import { asBuffer } from '../../bytes/decode.ts';
-import { RangeCapture } from '../../bytes/json/stream/range-capture.ts';
-import { type JsonListener, jsonTokens } from '../../bytes/json/stream/tokens.ts';
+import { type JsonListener, jsonTokens, RangeCapture } from '../../bytes/json/stream/tokens.ts';
 import { openBracket, quote } from '../../bytes/json/text.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { base64Of, numberList, readVector } from '../../canonical/vectors.ts';

@@ -1,6 +1,6 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
 
-import { cutElements } from '../../bytes/json/cut-elements.ts';
+import { cutElements } from '../../bytes/json/edit-elements.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Span } from '../../bytes/json/text.ts';
 import { type Call, operations } from '../../call.ts';

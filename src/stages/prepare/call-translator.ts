@@ -3,7 +3,7 @@
  * into the common form once, for any number of channels.
  */
 import { setImmediate } from 'node:timers/promises';
-import { rawValues } from '../../bytes/json/raw-values.ts';
+import { rawValues } from '../../bytes/json/edit-elements.ts';
 import { parseBodyExactly } from '../../bytes/json/scan/body.ts';
 import type { Call, OperationName } from '../../call.ts';
 import { maxTranslatedValues, tooComplex } from '../../canonical/complexity.ts';

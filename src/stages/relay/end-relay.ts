@@ -9,7 +9,7 @@ import type { StreamTap } from '../../dialects/taps/tap.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../../errors.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { type HealthSignal, noSignal } from '../../upstream/health-signal.ts';
+import { type HealthSignal, noSignal } from '../../upstream/record-health.ts';
 import type { Held } from '../call-record.ts';
 import { rememberReply } from '../references/remember-reply.ts';
 import { readableError, reportBug } from '../refuse.ts';

@@ -2,7 +2,7 @@
 import { type GatewayError, isGatewayError } from '../../errors.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { Choice } from '../../upstream/choose.ts';
-import { noSignal } from '../../upstream/health-signal.ts';
+import { noSignal } from '../../upstream/record-health.ts';
 import type { BudgetedCall } from '../../upstream/retry-budget.ts';
 import type { Held } from '../call-record.ts';
 import type { ChannelPlan } from '../models/model-plan.ts';

@@ -7,7 +7,7 @@ import { namesCallerResource } from '../../dialects/failure-meaning.ts';
 import type { FailureReport } from '../../dialects/taps/tap.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
-import type { HealthScope } from '../../upstream/health-signal.ts';
+import type { HealthScope } from '../../upstream/record-health.ts';
 
 /**
  * The rule for trying another channel. `elsewhere`: allowed, because the call certainly did not

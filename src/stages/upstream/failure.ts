@@ -11,7 +11,7 @@ import { type FailureReason, failureReasonOf } from '../../failure-reasons.ts';
 import type { Usage } from '../../money.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { vendorOf } from '../../ports/model-defaults.ts';
-import type { HealthSignal } from '../../upstream/health-signal.ts';
+import type { HealthSignal } from '../../upstream/record-health.ts';
 import type { BadReply, CallerParam, RequestSeries } from '../prepare/prepared-call.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
 import { type AccountSecrets, shownText } from './upstream-text.ts';

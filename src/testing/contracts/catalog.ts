@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
-import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup extends Cleanable {

@@ -1,4 +1,10 @@
-/** The cases of a contract, which run with any test runner or without one. */
+/**
+ * What all contracts share: the form of their cases, which run with any test runner or without one,
+ * and the setups over which they run.
+ */
+
+import assert from 'node:assert/strict';
+import type { MaybePromise } from '../../ports/call-options.ts';
 
 /**
  * One guarantee of a port, as a test. Cases are independent of each other.
@@ -14,4 +20,56 @@ export interface ContractCase {
   readonly name: string;
   /** Rejects with an `AssertionError` where the guarantee does not hold. */
   run(): Promise<void>;
+}
+
+/** A setup that may hold resources, such as a connection. */
+export interface Cleanable {
+  /** Called after the case, whether it passed or failed. */
+  cleanup?(): MaybePromise<void>;
+}
+
+/** A case before it is bound to a setup. */
+export interface SubjectCase<Subject> {
+  readonly name: string;
+  readonly run: (subject: Subject) => Promise<void>;
+}
+
+export function rule<Subject>(
+  name: string,
+  run: (subject: Subject) => Promise<void>,
+): SubjectCase<Subject> {
+  return { name, run };
+}
+
+/** Binds the cases: each calls `make`, runs on the subject in that setup, and cleans up. */
+export function overSetups<Setup extends Cleanable, Subject>(
+  cases: readonly SubjectCase<Subject>[],
+  make: () => MaybePromise<Setup>,
+  subjectOf: (setup: Setup) => Subject,
+): readonly ContractCase[] {
+  return cases.map(({ name, run }) => ({
+    name,
+    run: async () => {
+      const setup = await make();
+      try {
+        await run(subjectOf(setup));
+      } finally {
+        await setup.cleanup?.();
+      }
+    },
+  }));
+}
+
+/** More batches than any case needs: a store that never returns 0 fails. */
+const maxBatches = 1_000;
+
+/** How many were forgotten until a batch returned 0. */
+export async function forgetAll(forgetSome: () => Promise<number>): Promise<number> {
+  let sum = 0;
+  for (let batch = 0; batch < maxBatches; batch += 1) {
+    const count = await forgetSome();
+    if (count === 0) return sum;
+    sum += count;
+  }
+  return assert.fail('forgetOwner never returned 0');
 }

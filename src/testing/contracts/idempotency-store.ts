@@ -9,8 +9,13 @@ import type {
   FinishInput,
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
-import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A store to test, with its clock. */
 export interface IdempotencyStoreSetup extends Cleanable {

@@ -3,9 +3,14 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
-import type { ContractCase } from './contract-case.ts';
-import { forgetAll } from './forget-all.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  forgetAll,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
 export interface ItemStoreSetup extends Cleanable {

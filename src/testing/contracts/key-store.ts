@@ -5,8 +5,13 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
-import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup extends Cleanable {

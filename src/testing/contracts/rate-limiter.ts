@@ -2,12 +2,18 @@
  * The contract of `RateLimiter`: grants never exceed the limits, all amounts of a call are taken or
  * none, waits are exact, and corrections keep buckets between empty and full.
  */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { ContractCase } from './contract-case.ts';
-import { overSetups } from './over-setups.ts';
-import { adjustCases } from './rates/adjusts.ts';
-import type { RateLimiterSetup } from './rates/rate-case.ts';
-import { takeCases } from './rates/takes.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /**
  * The cases of the rate limiter contract. `make` is called once per case; limiters may share a
@@ -17,4 +23,314 @@ export function rateLimiterContract(
   make: () => MaybePromise<RateLimiterSetup>,
 ): readonly ContractCase[] {
   return overSetups([...takeCases, ...adjustCases], make, (setup) => setup);
+}
+
+/** A limiter to test. */
+export interface RateLimiterSetup extends Cleanable {
+  readonly limiter: RateLimiter;
+  /** Advances the limiter's clock; a limiter on a real clock waits that long, at most a minute. */
+  advance(ms: number): MaybePromise<void>;
+}
+
+/** Makes takes of one amount from a bucket. */
+type BucketOf = (amount: number, limit?: number) => RateTake;
+
+/** A new bucket that holds 60 and refills in a minute, unless stated otherwise. */
+function bucket(properties: Partial<RateTake> = {}): BucketOf {
+  const known: Omit<RateTake, 'amount'> = {
+    owner: `subject.${randomUUID()}`,
+    bucket: 'calls.minute',
+    limit: 60,
+    periodMs: 60_000,
+    ...properties,
+  };
+  return (amount, limit = known.limit) => ({ ...known, amount, limit });
+}
+
+/** Takes all of these or nothing. */
+async function take(
+  { limiter }: RateLimiterSetup,
+  ...takes: readonly RateTake[]
+): Promise<RateDecision> {
+  return limiter.take(takes);
+}
+
+/** Which of these amounts are granted, one after the other. */
+async function grantsOf(
+  setup: RateLimiterSetup,
+  own: BucketOf,
+  amounts: readonly number[],
+): Promise<readonly boolean[]> {
+  const grants: boolean[] = [];
+  for (const amount of amounts) grants.push(isGranted(await take(setup, own(amount))));
+  return grants;
+}
+
+function isGranted({ granted }: RateDecision): boolean {
+  return granted;
+}
+
+/** Fails if the take was refused. */
+async function grantedOf(decision: Promise<RateDecision>): Promise<void> {
+  assert.equal(isGranted(await decision), true, 'refused although the bucket has the amount');
+}
+
+/** Fails if the take was granted; otherwise returns the refusal. */
+async function waitOf(
+  pending: Promise<RateDecision>,
+): Promise<Extract<RateDecision, { readonly granted: false }>> {
+  const decision = await pending;
+  if (decision.granted) throw new assert.AssertionError({ message: 'granted above the limit' });
+  return decision;
+}
+
+/** A bucket holds 60 and refills by 1 in each second. */
+const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
+  rule('RL-01 grants the whole limit and nothing above it', async (setup) => {
+    const own = bucket();
+    assert.deepEqual(await grantsOf(setup, own, [20, 20, 20, 20, 1, 1]), [
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  }),
+  rule('RL-02 grants the limit once to concurrent calls', async (setup) => {
+    const own = bucket();
+    const calls = Array.from({ length: 20 }, async () => take(setup, own(10)));
+
+    assert.equal((await Promise.all(calls)).filter(({ granted }) => granted).length, 6);
+  }),
+  rule('RL-03 counts amounts, not calls', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(50)));
+
+    await waitOf(take(setup, own(11)));
+    await grantedOf(take(setup, own(10)));
+  }),
+  rule('RL-04 keeps the buckets of owners, of names and of periods apart', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+    const { owner } = own(1);
+
+    await grantedOf(take(setup, bucket()(60)));
+    await grantedOf(take(setup, bucket({ owner, bucket: 'tokens.minute' })(60)));
+    await grantedOf(take(setup, bucket({ owner, bucket: 'calls.hour', periodMs: 3_600_000 })(60)));
+  }),
+  rule(
+    'RL-05 returns a wait in whole milliseconds that is no longer than necessary',
+    async (setup) => {
+      const own = bucket();
+      await grantedOf(take(setup, own(60)));
+
+      const { retryAfterMs } = await waitOf(take(setup, own(2)));
+
+      assert(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 1, `${retryAfterMs} ms`);
+      assert(retryAfterMs <= 2_000, `${retryAfterMs} ms is longer than 2 of 60 a minute take`);
+    },
+  ),
+  rule('RL-06 grants the call after the wait that it returned', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+    const { retryAfterMs } = await waitOf(take(setup, own(2)));
+
+    await setup.advance(retryAfterMs);
+
+    await grantedOf(take(setup, own(2)));
+  }),
+  rule(
+    'RL-07 takes nothing for a refused call, so that retries do not prolong the wait',
+    async (setup) => {
+      const own = bucket();
+      await grantedOf(take(setup, own(60)));
+      const { retryAfterMs } = await waitOf(take(setup, own(1)));
+
+      await grantsOf(setup, own, [1, 1, 1, 60, 1]);
+      await setup.advance(retryAfterMs);
+
+      await grantedOf(take(setup, own(1)));
+    },
+  ),
+  rule('RL-08 is full again after the period, and no fuller than that', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+
+    await setup.advance(60_000);
+
+    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
+  }),
+  rule('RL-09 refills evenly, and not at the end of the period', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+
+    await setup.advance(3_000);
+
+    assert.deepEqual(await grantsOf(setup, own, [3, 2]), [true, false]);
+  }),
+  rule('RL-10 takes nothing from a bucket if another of the same owner refuses', async (setup) => {
+    const [calls, tokens] = pairOfOneOwner();
+    await grantedOf(take(setup, tokens(60)));
+
+    await waitOf(take(setup, calls(1), tokens(1)));
+    await waitOf(take(setup, tokens(1), calls(1)));
+
+    await grantedOf(take(setup, calls(60)));
+  }),
+  rule('RL-11 takes nothing from an owner if another refuses', async (setup) => {
+    const [key, group, model] = [bucket(), bucket(), bucket()];
+    await grantedOf(take(setup, model(60)));
+
+    await waitOf(take(setup, key(30), group(30), model(1)));
+    await waitOf(take(setup, model(1), group(30), key(30)));
+
+    await grantedOf(take(setup, key(60), group(60)));
+  }),
+  rule('RL-12 names the take that has to wait longest, with its wait', async (setup) => {
+    const [key, group, model] = [bucket(), bucket(), bucket()];
+    await grantedOf(take(setup, key(60), model(60)));
+
+    const decision = await waitOf(take(setup, key(1), group(1), model(5)));
+
+    assert.equal(decision.refused, 2);
+    assert(decision.retryAfterMs > 3_000, `${decision.retryAfterMs} ms is the wait of another`);
+  }),
+  rule('RL-13 returns what remains in each bucket, in the order of the takes', async (setup) => {
+    const [calls, tokens] = pairOfOneOwner();
+    const group = bucket();
+
+    const granted = await take(setup, calls(1), tokens(40), group(10));
+    const refused = await take(setup, calls(1), tokens(40), group(10));
+
+    assert.deepEqual(granted.remaining, [59, 20, 50]);
+    assert.deepEqual(refused.remaining, [59, 20, 50]);
+  }),
+  rule('RL-14 refills by the hour and by the day', async (setup) => {
+    for (const [periodMs, oneMs] of [
+      [3_600_000, 60_000],
+      [86_400_000, 1_440_000],
+    ] as const) {
+      const own = bucket({ periodMs });
+      await grantedOf(take(setup, own(60)));
+
+      const { retryAfterMs } = await waitOf(take(setup, own(1)));
+
+      assert(retryAfterMs <= oneMs, `${retryAfterMs} ms is too long`);
+      assert(retryAfterMs > oneMs / 2, `${retryAfterMs} ms is too short`);
+    }
+  }),
+  rule('RL-15 counts limits of ten billion to the last one', async (setup) => {
+    const own = bucket({ limit: 10_000_000_000, periodMs: 86_400_000 });
+    await grantedOf(take(setup, own(9_999_000_000)));
+
+    assert.equal(isGranted(await take(setup, own(10_000_000_000))), false);
+    await grantedOf(take(setup, own(1_000_000)));
+  }),
+];
+
+function pairOfOneOwner(): readonly [ReturnType<typeof bucket>, ReturnType<typeof bucket>] {
+  const calls = bucket();
+  const { owner } = calls(1);
+  return [calls, bucket({ owner, bucket: 'tokens.minute' })];
+}
+
+/** A bucket holds 60 and refills by 1 in each second. */
+const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
+  rule('RL-16 gives back an amount', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+
+    await adjust(setup, own(-20));
+
+    assert.deepEqual(await grantsOf(setup, own, [20, 1]), [true, false]);
+  }),
+  rule('RL-17 gives back no more than was taken', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(10)));
+
+    await adjust(setup, own(-50));
+
+    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
+  }),
+  rule('RL-18 gives back nothing to a bucket that is full', async (setup) => {
+    const own = bucket();
+
+    await adjust(setup, own(-50));
+
+    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
+  }),
+  rule('RL-19 takes a further amount, also from a full bucket', async (setup) => {
+    const [own, full] = [bucket(), bucket()];
+    await grantedOf(take(setup, own(10)));
+
+    await adjust(setup, own(20), full(20));
+
+    assert.deepEqual(await grantsOf(setup, own, [31, 30]), [false, true]);
+    assert.deepEqual(await grantsOf(setup, full, [41, 40]), [false, true]);
+  }),
+  rule('RL-20 empties a bucket at most, whatever the further amount is', async (setup) => {
+    const [own, full] = [bucket(), bucket()];
+    await grantedOf(take(setup, own(10)));
+
+    await adjust(setup, own(1_000), full(1_000));
+
+    for (const known of [own, full]) {
+      const { retryAfterMs, remaining } = await waitOf(take(setup, known(1)));
+      assert(retryAfterMs <= 1_000, `${retryAfterMs} ms is the wait for more than 1`);
+      assert.deepEqual(remaining, [0]);
+    }
+  }),
+  rule('RL-21 makes all of several concurrent corrections', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(20)));
+
+    const changes = Array.from({ length: 10 }, () => [own(3), own(-1)]).flat();
+    await Promise.all(changes.map((change) => adjust(setup, change)));
+
+    assert.deepEqual(await grantsOf(setup, own, [21, 20]), [false, true]);
+  }),
+  rule('RL-22 keeps refilling while it is corrected', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+
+    await setup.advance(1_500);
+    await adjust(setup, own(-10));
+    await setup.advance(1_500);
+
+    assert.deepEqual(await grantsOf(setup, own, [13, 2]), [true, false]);
+  }),
+  rule('RL-23 grants by a raised limit at once', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
+
+    await grantedOf(take(setup, own(60, 120)));
+    await waitOf(take(setup, own(2, 120)));
+  }),
+  rule('RL-24 refuses by a lowered limit at once, with a true wait', async (setup) => {
+    const own = bucket();
+    await grantedOf(take(setup, own(30)));
+
+    const { retryAfterMs } = await waitOf(take(setup, own(1, 30)));
+    await setup.advance(retryAfterMs);
+
+    await grantedOf(take(setup, own(1, 30)));
+  }),
+  rule(
+    'RL-25 corrects a bucket by the limit that it has now, and not by an earlier one',
+    async (setup) => {
+      const own = bucket();
+      await grantedOf(take(setup, own(50)));
+      await grantedOf(take(setup, own(450, 600)));
+
+      await adjust(setup, own(-50));
+
+      const { remaining } = await take(setup, own(1, 600));
+      assert.deepEqual(remaining, [149]);
+    },
+  ),
+];
+
+async function adjust({ limiter }: RateLimiterSetup, ...takes: readonly RateTake[]): Promise<void> {
+  await limiter.adjust(takes);
 }

@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
-import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A log to test, and a function that reads what it keeps. */
 export interface RefusalLogSetup extends Cleanable {

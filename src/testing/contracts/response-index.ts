@@ -3,9 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
-import type { ContractCase } from './contract-case.ts';
-import { forgetAll } from './forget-all.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  forgetAll,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
 export interface ResponseIndexSetup extends Cleanable {

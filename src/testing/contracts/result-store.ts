@@ -3,9 +3,14 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
-import type { ContractCase } from './contract-case.ts';
-import { forgetAll } from './forget-all.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  forgetAll,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A store to test. It keeps at least 5 MiB of one owner. */
 export interface ResultStoreSetup extends Cleanable {

@@ -14,8 +14,13 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from '../../ports/upstream-client.ts';
-import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** A client to test. It is closed after each case. */
 export interface UpstreamClientSetup extends Cleanable {

@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
-import type { ContractCase } from './contract-case.ts';
-import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
+import {
+  type Cleanable,
+  type ContractCase,
+  overSetups,
+  rule,
+  type SubjectCase,
+} from './contract-case.ts';
 
 /** The members of a record that the cases read back. */
 export type StoredUsage = Pick<

@@ -3,10 +3,9 @@
  * Google does. The same text always has the same vector, and different texts differ.
  */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { withFault } from './faults.ts';
-import { geminiError, geminiFailure, geminiStreamError } from './gemini-errors.ts';
+import { geminiError, geminiFailure, geminiStreamError } from './gemini-content.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import type { ReplyContext } from './provider.ts';
+import { type ReplyContext, withFault } from './provider.ts';
 import { json, type Script } from './scripts.ts';
 
 export function embeddingsScript(body: JsonValue | undefined, context: ReplyContext): Script {

@@ -1,13 +1,16 @@
 /**
  * `:generateContent` and `:streamGenerateContent` as Google replies to them: one turn in one of
- * three framings.
+ * three framings, or a refusal as google.rpc.Status.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { agentOf, signatureOf } from './agent.ts';
-import { type FaultReplies, withFault } from './faults.ts';
-import { geminiError, geminiFailure, geminiStreamError } from './gemini-errors.ts';
-import { gradientPng } from './png.ts';
-import { counted, type ReplyContext } from './provider.ts';
+import {
+  agentOf,
+  counted,
+  type FaultReplies,
+  type ReplyContext,
+  signatureOf,
+  withFault,
+} from './provider.ts';
 import {
   blockedRatings,
   geminiAfterToolPieces,
@@ -16,10 +19,10 @@ import {
   geminiTokens,
   thoughtSignature,
 } from './recordings.ts';
-import { sampleOf } from './schema-sample.ts';
-import { json, type Script, sse } from './scripts.ts';
+import { gradientPng, sampleOf } from './samples.ts';
+import { json, type Script, type ScriptHeaders, sse } from './scripts.ts';
 
-export type Framing = 'whole' | 'sse' | 'array';
+type Framing = 'whole' | 'sse' | 'array';
 
 interface Turn {
   readonly parts: readonly JsonObject[];
@@ -67,7 +70,8 @@ export function refuseContents(body: JsonValue | undefined): Script | undefined 
 function turnFor(body: JsonValue | undefined, model: string, context: ReplyContext): Turn {
   const agent = agentOf(model);
   const before = thoughts(body);
-  const rounds = roundsMade(body);
+  const turns = currentTurn(turnsOf(body));
+  const rounds = turns.filter(({ parts }) => callsIn(parts).length > 0).length;
   if (rounds >= agent.rounds) {
     const parts = [...before, ...texts(geminiAfterToolPieces)];
     return { parts, tokens: geminiTokens.afterTool };
@@ -260,10 +264,6 @@ export interface ContentTurn {
   readonly parts: readonly JsonValue[];
 }
 
-function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
-}
-
 export function callSignature(call: JsonValue): string {
   return signatureOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
 }
@@ -302,3 +302,36 @@ export function callOf(part: JsonValue): JsonValue | undefined {
 export function resultOf(part: JsonValue): JsonValue | undefined {
   return member(part, 'functionResponse') ?? member(part, 'function_response');
 }
+
+export function geminiError(
+  code: number,
+  status: string,
+  message: string,
+  details: readonly JsonObject[] = [],
+  headers: ScriptHeaders = {},
+): Script {
+  const error = { code, message, status, ...(details.length > 0 ? { details } : {}) };
+  return json(code, { error }, headers);
+}
+
+/** A 429 has the retry delay in its details, not in a header. */
+export function geminiFailure(code: 429 | 500 | 503): Script {
+  if (code === 429) {
+    return geminiError(
+      429,
+      'RESOURCE_EXHAUSTED',
+      'You exceeded your current quota, please check your plan and billing details.\n' +
+        'Please retry in 2s.',
+      [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }],
+    );
+  }
+  if (code === 500) return geminiError(500, 'INTERNAL', 'An internal error has occurred.');
+  return geminiError(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.');
+}
+
+/** The error in a stream that fails half-way, which Google writes without `data:`. */
+export const geminiStreamError: string = `${JSON.stringify(
+  { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } },
+  null,
+  2,
+)}\n`;

@@ -1,10 +1,8 @@
 /** Google: its paths, its authentication, and its refusals. */
 import { type JsonObject, member } from '../../json.ts';
 import { embedScript } from './embeddings.ts';
-import { faultNames } from './faults.ts';
-import { contentScript, refuseContents } from './gemini-content.ts';
-import { geminiError } from './gemini-errors.ts';
-import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
+import { contentScript, geminiError, refuseContents } from './gemini-content.ts';
+import { faultNames, type Provider, type ProviderRequest, type ReplyContext } from './provider.ts';
 import { geminiHeaders, geminiModels } from './recordings.ts';
 import { json, type Script, withHeaders } from './scripts.ts';
 

@@ -1,9 +1,7 @@
 /** `POST /v1/chat/completions` as OpenAI replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
-import { agentOf } from './agent.ts';
-import { type FaultReplies, withFault } from './faults.ts';
 import { openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { counted, type ReplyContext } from './provider.ts';
+import { agentOf, counted, type FaultReplies, type ReplyContext, withFault } from './provider.ts';
 import {
   chatAfterToolPieces,
   chatMetadata,
@@ -11,7 +9,7 @@ import {
   chatTokens,
   reasoningPieces,
 } from './recordings.ts';
-import { fragments, sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './samples.ts';
 import { json, type Script, sse } from './scripts.ts';
 
 /** The model's content: the deltas of a stream, and the message that they add up to. */
@@ -28,9 +26,10 @@ export function chatScript(body: JsonValue | undefined, context: ReplyContext): 
 
   const model = String(member(body, 'model'));
   const head = { id: counted('chatcmpl-', context), created: context.createdAtSeconds, model };
+  const withUsage = member(member(body, 'stream_options'), 'include_usage') === true;
   const say = (turn: Turn, count: number): Script =>
     member(body, 'stream') === true
-      ? streamed(turn, count, head, wantsUsage(body))
+      ? streamed(turn, count, head, withUsage)
       : whole(turn, count, head);
 
   const faultReplies: FaultReplies = {
@@ -41,10 +40,6 @@ export function chatScript(body: JsonValue | undefined, context: ReplyContext): 
     slowMs: context.slowMs,
   };
   return withFault(model, say(turnFor(body, context), choiceCount(body)), faultReplies);
-}
-
-function wantsUsage(body: JsonValue | undefined): boolean {
-  return member(member(body, 'stream_options'), 'include_usage') === true;
 }
 
 function choiceCount(body: JsonValue | undefined): number {
@@ -59,7 +54,9 @@ function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
 
 function plainTurn(body: JsonValue | undefined, context: ReplyContext): Turn {
   const agent = agentOf(String(member(body, 'model')));
-  if (endsWithResult(items(member(body, 'messages'))) && roundsMade(body) >= agent.rounds) {
+  const messages = items(member(body, 'messages'));
+  const rounds = currentTurn(messages).filter(hasCalls).length;
+  if (endsWithResult(messages) && rounds >= agent.rounds) {
     return textTurn(chatAfterToolPieces, chatTokens.afterTool);
   }
   const tools = chosenTools(body).slice(0, agent.callsAtOnce ?? 1);
@@ -226,10 +223,6 @@ function usage({ tokens: [prompt, completion] }: Turn, count: number): JsonObjec
 
 function indexes(count: number): readonly number[] {
   return [...Array(count).keys()];
-}
-
-function roundsMade(body: JsonValue | undefined): number {
-  return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
 }
 
 function endsWithResult(messages: readonly JsonValue[]): boolean {

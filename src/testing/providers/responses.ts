@@ -1,10 +1,17 @@
 /** `POST /v1/responses` as OpenAI replies to it: one turn, whole or as a stream. */
 import { createHash } from 'node:crypto';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { type Agent, agentOf } from './agent.ts';
-import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, refuseBody } from './openai-errors.ts';
-import { counted, type ReplyContext } from './provider.ts';
+import {
+  type Agent,
+  agentOf,
+  counted,
+  type FaultReplies,
+  outputOf,
+  type ReplyContext,
+  type StoredResponses,
+  withFault,
+} from './provider.ts';
 import { chatAfterToolPieces, chatPieces, chatTokens, reasoningPieces } from './recordings.ts';
 import {
   type Content,
@@ -14,9 +21,8 @@ import {
   usageOf,
   whole,
 } from './responses-events.ts';
-import { fragments, sampleOf } from './schema-sample.ts';
+import { fragments, sampleOf } from './samples.ts';
 import { json, type Script } from './scripts.ts';
-import { outputOf, type StoredResponses } from './stored-responses.ts';
 
 export function responsesScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body) ?? refuseInput(body);
@@ -73,7 +79,8 @@ function contentFor(
 ): Content {
   const model = String(member(body, 'model'));
   const agent = agentOf(model);
-  const reasoning = isReasoning(model) ? [reasoningItem(body, context)] : [];
+  const isReasoning = /^(?:gpt-[5-9]|o\d)|-agent-/.test(model);
+  const reasoning = isReasoning ? [reasoningItem(body, context)] : [];
   const isDone = isOutput(conversation.at(-1)) && roundsMade(conversation) >= agent.rounds;
   const calls = isDone ? [] : callItems(chosenTools(body, agent), context);
   if (calls.length > 0) return { items: [...reasoning, ...calls], tokens: chatTokens.toolCall };
@@ -95,10 +102,6 @@ function contentFor(
 }
 
 /** Models that reason: OpenAI's from GPT-5 and the o-series, and agents. */
-function isReasoning(model: string): boolean {
-  return /^(?:gpt-[5-9]|o\d)|-agent-/.test(model);
-}
-
 /** Reasoning is sealed where `include` asks for it, and summarised where `reasoning` does. */
 function reasoningItem(
   body: JsonValue | undefined,

@@ -8,9 +8,13 @@ import { anthropic } from './anthropic.ts';
 import { type Exchange, openExchange, play, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
-import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
+import {
+  type Provider,
+  type ProviderRequest,
+  type ReplyContext,
+  StoredResponses,
+} from './provider.ts';
 import type { Script } from './scripts.ts';
-import { StoredResponses } from './stored-responses.ts';
 
 /** Options of the fake upstream, all optional. */
 export interface FakeUpstreamOptions {

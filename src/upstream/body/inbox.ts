@@ -2,9 +2,10 @@
  * Buffers the body of one upstream response between undici, which pushes it, and its reader. Small
  * amounts that arrive early are kept; the rest is held back at the socket.
  */
+
+import type { Socket } from 'node:net';
 import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
-import type { SocketGate } from '../socket-gate.ts';
 
 /** Buffers a little until a reader is attached, then passes everything through. */
 export interface BodyInbox {
@@ -89,3 +90,54 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
     },
   };
 }
+
+/** Controls whether one socket's bytes reach its parser. */
+export interface SocketGate {
+  /** Reads return nothing: bytes stay in the socket, and TCP backpressure holds the rest. */
+  close(): void;
+  /** Resumes reading on the next tick, because the parser may be running in this one. */
+  open(): void;
+  /** Lets later reads through without triggering one: the call that closed the gate has ended. */
+  release(): void;
+}
+
+export interface SocketGates {
+  install(socket: Socket): void;
+  /** Of the socket that was read last: while a parser runs, the one that it is parsing. */
+  current(): SocketGate;
+}
+
+/**
+ * Holds bytes back without pausing the parser: a paused undici parser fails an assertion, uncaught,
+ * if the upstream closes meanwhile (nodejs/undici#5360, in all of 7).
+ */
+export function socketGates(): SocketGates {
+  let current: SocketGate = openGate;
+  return {
+    install: (socket) => {
+      const read = socket.read;
+      let isClosed = false;
+      const gate: SocketGate = {
+        close: () => {
+          isClosed = true;
+        },
+        open: () => {
+          if (!isClosed) return;
+          isClosed = false;
+          process.nextTick(() => socket.emit('readable'));
+        },
+        release: () => {
+          isClosed = false;
+        },
+      };
+      socket.read = (size) => {
+        if (isClosed) return null;
+        current = gate;
+        return read.call(socket, size);
+      };
+    },
+    current: () => current,
+  };
+}
+
+const openGate: SocketGate = { close: () => {}, open: () => {}, release: () => {} };

@@ -1,7 +1,7 @@
 /** Streamed turns of a model that calls tools, signed as each upstream signs them. */
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import { signatureOf } from '../../../src/testing/providers/agent.ts';
 import { callSignature } from '../../../src/testing/providers/gemini-content.ts';
+import { signatureOf } from '../../../src/testing/providers/provider.ts';
 import { seal } from '../../../src/testing/providers/responses.ts';
 import { streamed } from '../../../src/testing/providers/responses-events.ts';
 import { type Script, script } from '../../../src/testing/providers/scripts.ts';

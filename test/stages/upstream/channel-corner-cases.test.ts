@@ -7,7 +7,7 @@ import type { Gateway } from '../../../src/gateway.ts';
 import type { Channel, Model } from '../../../src/ports/catalog.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { channelHealth } from '../../../src/upstream/channel-health.ts';
-import type { HealthSignal } from '../../../src/upstream/health-signal.ts';
+import type { HealthSignal } from '../../../src/upstream/record-health.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type GatewaySetup,

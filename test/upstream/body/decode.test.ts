@@ -3,7 +3,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ByteSink, UpstreamBody } from '../../../src/ports/upstream-client.ts';
-import { decodeBody } from '../../../src/upstream/body/decode.ts';
+import { decodeBody } from '../../../src/upstream/undici-client.ts';
 import { failure, read } from '../send-request.ts';
 
 /** Hardly compressible, and the same in every run. */

@@ -1,8 +1,7 @@
 // suite: quick
 /** The body buffer between undici and its reader. */
 import { expect, it } from 'vitest';
-import { bodyInbox } from '../../../src/upstream/body/inbox.ts';
-import type { SocketGate } from '../../../src/upstream/socket-gate.ts';
+import { bodyInbox, type SocketGate } from '../../../src/upstream/body/inbox.ts';
 
 it('passes chunks that came before the reader one by one: the first may be enough', () => {
   const inbox = bodyInbox(openGate, () => {});

@@ -8,29 +8,13 @@ import { emptyBytes } from '../../sse.ts';
 import { openBracket } from '../text.ts';
 import { jsonTokens } from './tokens.ts';
 
-/** An incomplete element is held back with the comma before it. */
-export interface ElementCutter {
-  /**
-   * The elements that this chunk completes, each with the bytes before it; the closing bracket is a
-   * separate piece.
-   */
-  push(chunk: Uint8Array): readonly Uint8Array[];
-  /**
-   * The bytes that belong to no complete element: white space after the array, or an incomplete
-   * element. Returned once.
-   */
-  rest(): Uint8Array;
-  /** Whether the array has ended; all later bytes go to `rest`. */
-  closed(): boolean;
-}
-
 /**
- * Creates a cutter. A document that is not an array, and everything after a syntax error, is held
- * until the end.
+ * Creates a cutter. An incomplete element is held back with the comma before it; a document that is
+ * not an array, and everything after a syntax error, until the end.
  *
  * @throws UpstreamError `event_too_large` from `push` if one element exceeds `maxElementBytes`
  */
-export function elementCutter(maxElementBytes: number): ElementCutter {
+export function elementCutter(maxElementBytes: number) {
   const held = chunkBuffer();
   let isArray = false;
   let isClosed = false;
@@ -63,7 +47,11 @@ export function elementCutter(maxElementBytes: number): ElementCutter {
   };
 
   return {
-    push: (chunk) => {
+    /**
+     * The elements that this chunk completes, each with the bytes before it; the closing bracket is
+     * a separate piece.
+     */
+    push: (chunk: Uint8Array): readonly Uint8Array[] => {
       ends = [];
       tokens.write(asBuffer(chunk));
       const elements: Uint8Array[] = [];
@@ -75,7 +63,9 @@ export function elementCutter(maxElementBytes: number): ElementCutter {
       hold(chunk.subarray(start));
       return elements;
     },
+    /** White space after the array, or an incomplete element. Returned once. */
     rest: () => release(emptyBytes),
+    /** Whether the array has ended; all later bytes go to `rest`. */
     closed: () => isClosed,
   };
 }

@@ -5,8 +5,7 @@
 import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBrace, openBracket, quote } from '../text.ts';
-import { RangeCapture } from './range-capture.ts';
-import { type JsonListener, jsonTokens } from './tokens.ts';
+import { type JsonListener, jsonTokens, RangeCapture } from './tokens.ts';
 
 /** The longest name that is compared, in bytes as received, escapes and quotes included. */
 const nameLimitBytes = 1024;

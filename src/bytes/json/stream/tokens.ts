@@ -1,7 +1,10 @@
 /**
  * Finds the names and values of one JSON document that arrives in chunks of any size, without
- * buffering it. Validates the structure, but not the spelling of numbers, literals and escapes.
+ * buffering it, and captures ranges of it. Validates the structure, but not the spelling of
+ * numbers, literals and escapes.
  */
+
+import { parseJson } from '../../../json.ts';
 import {
   backslash,
   closeBrace,
@@ -36,7 +39,7 @@ export interface JsonListener {
  * What may come next outside a token: `end` is the end of a container, `rest` the white space after
  * the document, and `nothing` the state after a syntax error.
  */
-export type Expected =
+type Expected =
   | 'value'
   | 'value_or_end'
   | 'name'
@@ -46,27 +49,12 @@ export type Expected =
   | 'rest'
   | 'nothing';
 
-export interface JsonTokens {
-  write(chunk: Buffer): void;
-  expected(): Expected;
-  depth(): number;
-  inToken(): boolean;
-  isWhole(): boolean;
-}
-
-export interface TokenOptions {
-  /**
-   * Numbers and literals in arrays are neither reported nor checked, nor the commas between them:
-   * in a reply of vectors, finding the end of a list is ten times as fast as finding each number.
-   */
-  readonly skipsNumbers: boolean;
-}
-
-/** Creates a tokenizer. Everything after a structural error is ignored. */
-export function jsonTokens(
-  listener: JsonListener,
-  { skipsNumbers }: TokenOptions = { skipsNumbers: false },
-): JsonTokens {
+/**
+ * Creates a tokenizer. Everything after a structural error is ignored. With `skipsNumbers`, numbers
+ * and literals in arrays are neither reported nor checked, nor the commas between them: in a reply
+ * of vectors, finding the end of a list is ten times as fast as finding each number.
+ */
+export function jsonTokens(listener: JsonListener, { skipsNumbers } = { skipsNumbers: false }) {
   // For every open container, whether it is an object.
   const open: boolean[] = [];
   let expected: Expected = 'value';
@@ -218,7 +206,7 @@ export function jsonTokens(
   }
 
   return {
-    write(chunk) {
+    write(chunk: Buffer): void {
       nextQuote = -1;
       nextBackslash = -1;
       for (const stop of afterNumbers) stop.next = -1;
@@ -241,4 +229,55 @@ function isWordByte(byte: number): boolean {
   if (byte >= 0x30 && byte <= 0x39) return true;
   const lower = byte | 0x20;
   return (lower >= 0x61 && lower <= 0x7a) || byte === 0x2b || byte === 0x2d || byte === 0x2e;
+}
+
+/** Captures one range at a time; reusable. */
+export class RangeCapture {
+  readonly #limitBytes: number;
+  #start: number | undefined;
+  #captured: Uint8Array[] = [];
+  #capturedBytes = 0;
+
+  /** @param limitBytes a longer range is dropped while it is still arriving */
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** Begins a range at this offset of the current chunk; an unfinished range is dropped. */
+  begin(at: number | undefined): void {
+    this.#start = at;
+    this.#captured = [];
+    this.#capturedBytes = 0;
+  }
+
+  /** Must be called at the end of each chunk, before the next. */
+  endChunk(chunk: Uint8Array): void {
+    if (this.#start === undefined) return;
+    const length = chunk.length - this.#start;
+    if (!this.#fits(length)) return this.begin(undefined);
+    // Copied, because the memory of the chunk may be reused.
+    this.#captured.push(Uint8Array.prototype.slice.call(chunk, this.#start));
+    this.#capturedBytes += length;
+    this.#start = 0;
+  }
+
+  /** The range up to this offset; undefined if none was begun or it is longer than the limit. */
+  finish(chunk: Uint8Array, end: number): string | undefined {
+    if (this.#start === undefined) return undefined;
+    const last = chunk.subarray(this.#start, end);
+    const whole = this.#fits(last.length) ? Buffer.concat([...this.#captured, last]) : undefined;
+    this.begin(undefined);
+    return whole?.toString();
+  }
+
+  /** The string of which the range is the JSON text; undefined for any other text. */
+  finishString(chunk: Uint8Array, end: number): string | undefined {
+    const text = this.finish(chunk, end);
+    const value = text === undefined ? undefined : parseJson(text);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#capturedBytes + bytes <= this.#limitBytes;
+  }
 }

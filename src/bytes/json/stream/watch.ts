@@ -1,11 +1,11 @@
 /**
  * Inspects a large JSON reply while it streams: whether it is complete, the values of a few
- * members, and the number of elements in one array. Memory use does not grow with the reply.
+ * members, the number of elements in one array, and the ids that later requests may name. Memory
+ * use does not grow with the reply.
  */
 import { asBuffer } from '../../decode.ts';
-import { openBracket, quote } from '../text.ts';
-import { RangeCapture } from './range-capture.ts';
-import { type JsonListener, jsonTokens } from './tokens.ts';
+import { openBrace, openBracket, quote } from '../text.ts';
+import { type JsonListener, jsonTokens, RangeCapture } from './tokens.ts';
 
 const defaultCaptureLimitBytes = 16_384;
 
@@ -23,7 +23,7 @@ export interface JsonWatchOptions {
   readonly captureLimitBytes?: number;
   /** Counts the elements of the array `array`, and those with a string member called `member`. */
   readonly countIn?: { readonly array: string; readonly member: string };
-  /** Numbers in arrays are skipped unchecked; see `TokenOptions`. */
+  /** Numbers in arrays are skipped unchecked; see `jsonTokens`. */
   readonly skipsNumbers?: boolean;
 }
 
@@ -49,24 +49,18 @@ export interface JsonWatchReport {
   readonly commaDue: boolean;
 }
 
-/** The inspection of one reply. */
-export interface JsonWatch {
-  write(chunk: Uint8Array): void;
-  /** The report so far. May be called at any time and repeatedly, because a reply can break off. */
-  end(): JsonWatchReport;
-}
-
 /** Starts the inspection of one reply. */
-export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
+export function jsonWatch(options: JsonWatchOptions = {}) {
   const members = new WatchedMembers(options);
   const tokens = jsonTokens(members, { skipsNumbers: options.skipsNumbers === true });
   return {
-    write: (chunk) => {
+    write: (chunk: Uint8Array): void => {
       const bytes = asBuffer(chunk);
       tokens.write(bytes);
       members.endChunk(bytes);
     },
-    end: () => {
+    /** The report so far. May be called repeatedly, because a reply can break off at any time. */
+    end: (): JsonWatchReport => {
       const isOpenArray =
         members.areInElements() && tokens.depth() === 1 && tokens.expected() !== 'nothing';
       return {
@@ -182,5 +176,61 @@ function elementCount(member: string | undefined) {
       if (hasString) counted += 1;
     },
     totals: () => ({ elements, counted }),
+  };
+}
+
+/** Names and ids are short; a longer one is not read. */
+const limitBytes = 1_024;
+/** Far more elements than any real reply has. */
+const maxElements = 10_000;
+
+export function watchIds(listName: string) {
+  const name = new RangeCapture(limitBytes);
+  const text = new RangeCapture(limitBytes);
+  const ids: string[] = [];
+  // The last names and ids, by depth: the document's members have 1, those of an element 3.
+  const names: (string | undefined)[] = [];
+  const found: (string | undefined)[] = [];
+  let isDocument = false;
+  let isInList = false;
+  let isObject = false;
+
+  const isNamed = (depth: number): boolean => depth === 1 || (isInList && isObject && depth === 3);
+  const isId = (depth: number): boolean => isDocument && isNamed(depth) && names[depth] === 'id';
+
+  const tokens = jsonTokens({
+    nameBegins: (at, depth) => {
+      if (isNamed(depth)) name.begin(at);
+    },
+    nameEnds: (chunk, end, depth) => {
+      if (isNamed(depth)) names[depth] = name.finishString(chunk, end);
+    },
+    valueBegins: (first, at, depth) => {
+      if (depth === 0) isDocument = first === openBrace;
+      if (depth === 1) isInList = isDocument && names[1] === listName && first === openBracket;
+      if (depth === 2) {
+        isObject = first === openBrace;
+        found[3] = undefined;
+      }
+      if (first === quote && isId(depth)) text.begin(at);
+    },
+    valueEnds: (chunk, end, depth) => {
+      if (isId(depth)) found[depth] = text.finishString(chunk, end);
+      const id = found[3];
+      if (depth === 2 && isInList && id !== undefined && ids.length < maxElements) ids.push(id);
+      if (depth === 1) isInList = false;
+    },
+  });
+  return {
+    write: (chunk: Uint8Array): void => {
+      const bytes = asBuffer(chunk);
+      tokens.write(bytes);
+      name.endChunk(bytes);
+      text.endChunk(bytes);
+    },
+    /** The member `id` of the document. */
+    own: () => found[1],
+    /** The members `id` of the elements that are complete. */
+    ofElements: (): readonly string[] => ids,
   };
 }

@@ -1,20 +1,20 @@
-/** One key: its balances, its rights, and what can be done with it. */
+/**
+ * One key: its balances, its rights, and what can be done with it. What can not be undone needs a
+ * confirmation.
+ */
 
-import { amountField } from '../amount-field.ts';
 import { messageOf } from '../api.ts';
+import { quotaBar } from '../chart.ts';
 import { canManage, type PageContext } from '../context.ts';
-import { openDialog } from '../dialog.ts';
+import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../dialog.ts';
 import { button, type Child, el, link, timeOf } from '../dom.ts';
-import { factList } from '../facts.ts';
-import { choiceField, type Field, textField } from '../field.ts';
-import { amountText, clockText, exactMoney, moneyText } from '../format.ts';
-import { type LoadedDrawer, loadedDrawer } from '../loaded-drawer.ts';
-import { failure } from '../panel.ts';
+import { amountField, choiceField, type Field, textField } from '../field.ts';
+import { amountText, clockText, exactMoney, moneyText, spanText } from '../format.ts';
+import { factList, failure } from '../panel.ts';
 import { rangeMs } from '../route.ts';
-import { quotaBar } from '../share-bar.ts';
-import type { Balance, Key, RefusalReason, ToppedUpKey } from '../wire.ts';
+import type { Balance, IssuedKey, Key, RefusalReason, ToppedUpKey } from '../wire.ts';
 import { metadataOf } from './call-facts.ts';
-import { pathOf, removeDialog, rotateDialog, switchDialog } from './key-switches.ts';
+import { secretStep } from './key-issue.ts';
 import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';
 import { refusalList } from './refusal-table.ts';
 
@@ -236,4 +236,87 @@ function subjectField({ balances }: Key): Field | undefined {
 function randomText(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(6));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function switchDialog(key: Key, page: PageContext, done: () => void): void {
+  const { id, disabled } = key;
+  const word = disabled ? 'Enable' : 'Disable';
+  const effect = disabled
+    ? 'Calls with this key are served again.'
+    : `Calls with this key are refused with 401. Running calls end as usual. ${cacheText(page)}`;
+  openDialog({
+    title: `${word} ${id}?`,
+    action: word,
+    isDangerous: !disabled,
+    content: el('p', {}, effect),
+    run: async () => {
+      await page.api.post(pathOf(key, disabled ? 'enable' : 'disable'), {});
+      page.announce(`${id} is ${disabled ? 'enabled' : 'disabled'}.`);
+      done();
+      return undefined;
+    },
+  });
+}
+
+function removeDialog(key: Key, page: PageContext, done: () => void): void {
+  const { id } = key;
+  const typed = textField('typed', `Type ${id} to confirm`, { required: true });
+  openDialog({
+    title: `Remove ${id} for good?`,
+    action: 'Remove for good',
+    isDangerous: true,
+    content: [
+      el('p', {}, [
+        'Its usage records and its balance stay; stored replies can no longer be read. ',
+        `Disable it instead if it may be needed again. ${cacheText(page)}`,
+      ]),
+      typed.node,
+    ],
+    run: async () => {
+      if (typed.value() !== id) throw new FormProblem('typed', `This is not ${id}.`);
+      await page.api.post(pathOf(key, 'remove'), {});
+      page.announce(`${id} is removed.`);
+      done();
+      return undefined;
+    },
+  });
+}
+
+const hourMs = 3_600_000;
+
+function rotateDialog(key: Key, page: PageContext, done: () => void): void {
+  const overlap = choiceField('overlapMs', 'The old secret stays valid', [
+    [String(24 * hourMs), 'for a day'],
+    [String(hourMs), 'for an hour'],
+    [String(7 * 24 * hourMs), 'for a week'],
+    ['0', 'not at all: it may be known to others'],
+  ]);
+  openDialog({
+    title: `Rotate ${key.id}`,
+    action: 'Issue the new secret',
+    content: [
+      el('p', {}, 'A new key with the same rights is charged to the same budget.'),
+      overlap.node,
+      el('p', { class: 'hint' }, cacheText(page)),
+    ],
+    run: async (dialog) => {
+      const body = { overlapMs: Number(overlap.value()) };
+      const issued = await page.api.post<IssuedKey>(pathOf(key, 'rotate'), body);
+      done();
+      return secretStep(issued, page, dialog);
+    },
+  });
+}
+
+function pathOf({ id }: Key, action: string): string {
+  return `/keys/${encodeURIComponent(id)}/${action}`;
+}
+
+/** A changed key does not take effect everywhere at once. */
+function cacheText({ session: { keyCacheMs } }: PageContext): string {
+  if (keyCacheMs === null) {
+    return 'This process applies it at once; others may accept the key while they cache it.';
+  }
+  const span = spanText(keyCacheMs);
+  return `This process applies it at once; others may accept the key for up to ${span}.`;
 }

@@ -1,11 +1,10 @@
-/** Issues a key: asks for its group, its limit and its expiry. */
-import { type AmountField, amountField } from '../amount-field.ts';
+/** Issues a key: asks for its group, its limit and its expiry, and shows its secret once. */
+
 import type { PageContext } from '../context.ts';
-import { FormProblem, openDialog } from '../dialog.ts';
-import { el } from '../dom.ts';
-import { choiceField, type Field, textField } from '../field.ts';
+import { FormProblem, type OpenDialog, openDialog } from '../dialog.ts';
+import { button, copyText, el } from '../dom.ts';
+import { type AmountField, amountField, choiceField, type Field, textField } from '../field.ts';
 import type { IssuedKey, Model } from '../wire.ts';
-import { secretStep } from './key-secret.ts';
 
 interface IssueFields {
   readonly id: Field;
@@ -95,4 +94,35 @@ function bodyOf({ id, group, limit, period, expires, concurrent }: IssueFields, 
     expiresAtMs,
     maxConcurrentCalls: calls === '' ? undefined : Number(calls),
   };
+}
+
+/** It can be closed only after the operator confirms that the secret is stored. */
+export function secretStep(
+  { secret, key, warning }: IssuedKey,
+  page: PageContext,
+  dialog: OpenDialog,
+): HTMLElement {
+  dialog.keepOpen(true);
+  const done = button('Done', dialog.close, { class: 'button main', disabled: true });
+  const stored = el('input', { type: 'checkbox', id: 'stored' });
+  stored.addEventListener('change', () => {
+    done.disabled = !stored.checked;
+    dialog.keepOpen(!stored.checked);
+  });
+  const copy = button('Copy', () => copyText(secret, 'The secret', page.announce));
+  return el('div', { class: 'form' }, [
+    el('p', {}, 'The secret of ', el('b', { class: 'id' }, key.id), ' is shown this once:'),
+    el('div', { class: 'secret' }, [
+      el('output', { class: 'id', 'aria-label': 'Secret' }, secret),
+      copy,
+    ]),
+    warning === null ? undefined : el('p', { class: 'problem' }, warning),
+    el(
+      'p',
+      { class: 'hint' },
+      'The gateway keeps only a digest of it. If it is lost, rotate the key.',
+    ),
+    el('p', { class: 'check' }, stored, el('label', { for: 'stored' }, 'I have stored it')),
+    el('div', { class: 'dialog-end' }, done),
+  ]);
 }

@@ -1,9 +1,9 @@
 /** The list of keys: which are out of quota, which nearly, and when each was last used. */
+
+import { fullnessOf, nearlyOut, quotaBar } from '../chart.ts';
 import type { PageContext } from '../context.ts';
-import { type Child, el, link, timeOf } from '../dom.ts';
+import { type Child, el, type IconName, icon, link, timeOf } from '../dom.ts';
 import { agoText, countText, exactMoney, moneyText } from '../format.ts';
-import { type IconName, icon } from '../icons.ts';
-import { fullnessOf, nearlyOut, quotaBar } from '../share-bar.ts';
 import { table } from '../table.ts';
 import type { Balance, Key } from '../wire.ts';
 

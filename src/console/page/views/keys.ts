@@ -1,10 +1,9 @@
 /** Keys: how much of its quota each has used, and everything that can be done with one. */
 import { canManage, type PageContext, type View } from '../context.ts';
-import { button, type Child, el, link } from '../dom.ts';
-import { icon } from '../icons.ts';
-import { pager } from '../pager.ts';
+import { button, type Child, el, icon, link } from '../dom.ts';
 import { empty, panel } from '../panel.ts';
 import { type SearchBar, searchBar } from '../search-bar.ts';
+import { pager } from '../table.ts';
 import type { KeyPage } from '../wire.ts';
 import { keyDrawer } from './key-drawer.ts';
 import { issueDialog } from './key-issue.ts';

@@ -4,7 +4,7 @@
  */
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
-import { el, link, refill, timeOf } from '../dom.ts';
+import { el, type IconName, icon, link, refill, timeOf } from '../dom.ts';
 import {
   agoText,
   countText,
@@ -14,11 +14,10 @@ import {
   sinceText,
   utcDayText,
 } from '../format.ts';
-import { type IconName, icon } from '../icons.ts';
 import { empty, failure, loading, section, titledSection } from '../panel.ts';
-import type { Attention, Bucket, Now } from '../wire.ts';
+import { routeOf } from '../route.ts';
+import type { Attention, Bucket, Now, Severity } from '../wire.ts';
 import { figuresOf, sinceMsOf, sumOf } from './now-figures.ts';
-import { linkOf, sentenceOf } from './now-sentence.ts';
 import { refusalTable } from './refusal-table.ts';
 
 const outcomes = [
@@ -184,4 +183,37 @@ function entryOf(
 /** Replaces a time of the interface, such as when a channel is back, with a readable one. */
 function withoutIso(text: string, nowMs: number): string {
   return text.replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/, (iso) => agoText(Date.parse(iso), nowMs));
+}
+
+export function worstOf({ sentence }: Pick<Now, 'sentence'>): Severity {
+  const severities = sentence.map(({ severity }) => severity);
+  if (severities.includes('bad')) return 'bad';
+  return severities.includes('warn') ? 'warn' : 'ok';
+}
+
+function sentenceOf(now: Now, page: PageContext): HTMLElement {
+  const worst = worstOf(now);
+  const clauses = now.sentence.map(({ text, href, severity }, index) =>
+    severity === 'ok'
+      ? el('span', {}, text)
+      : link(linkOf(href, page), text, { class: `clause ${severity}`, 'data-focus': `c${index}` }),
+  );
+  return el('div', { class: `sentence ${worst}` }, [
+    icon(worst),
+    el('div', {}, [
+      el('p', { class: 'sentence-text' }, [clauses.flatMap((clause) => [clause, ' '])]),
+      el('p', { class: 'sentence-more' }, moreOf(now)),
+    ]),
+  ]);
+}
+
+/** The places that the interface names have no range. */
+function linkOf(href: string, page: PageContext): string {
+  return page.href(routeOf(href, page.route().range));
+}
+
+function moreOf({ status: { runningCalls } }: Now): string {
+  if (runningCalls === 0) return 'No call is running in this process.';
+  const calls = runningCalls === 1 ? '1 call is' : `${countText(runningCalls)} calls are`;
+  return `${calls} running in this process.`;
 }

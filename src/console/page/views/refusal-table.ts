@@ -1,9 +1,10 @@
 /** What was refused, how often, and why: the most frequent first. */
+
+import { shareCell } from '../chart.ts';
 import type { PageContext } from '../context.ts';
 import { type Child, el, link } from '../dom.ts';
 import { agoText, countText, refusalsOf, sentence, sinceText, wordsOf } from '../format.ts';
 import { empty } from '../panel.ts';
-import { shareCell } from '../share-bar.ts';
 import { table } from '../table.ts';
 import type { RefusalCount, RefusalReason } from '../wire.ts';
 

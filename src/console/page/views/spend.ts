@@ -3,9 +3,9 @@
  * month day by day; and whether the usage log and the quota store agree.
  */
 
-import { barChart } from '../chart.ts';
+import { barChart, shareCell } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
-import { type Child, el, link } from '../dom.ts';
+import { type Child, el, icon, link } from '../dom.ts';
 import {
   countText,
   exactMoney,
@@ -15,12 +15,9 @@ import {
   shortCount,
   utcDayText,
 } from '../format.ts';
-import { icon } from '../icons.ts';
-import { pager } from '../pager.ts';
 import { empty, type Panel, panel } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
-import { shareCell } from '../share-bar.ts';
-import { type Column, table } from '../table.ts';
+import { type Column, pager, table } from '../table.ts';
 import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
 export function spendView(page: PageContext): View {

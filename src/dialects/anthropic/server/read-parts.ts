@@ -1,6 +1,6 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
 
-import type { RawValues } from '../../../bytes/json/raw-values.ts';
+import type { RawValues } from '../../../bytes/json/edit-elements.ts';
 import { type Envelope, openEnvelope, providerDataOf } from '../../../canonical/envelope.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type {

@@ -1,5 +1,5 @@
 /** Finds what later requests may refer to in a relayed reply that is too large to be parsed. */
-import { watchIds } from '../../../bytes/json/stream/watch-ids.ts';
+import { watchIds } from '../../../bytes/json/stream/watch.ts';
 import type { StreamTap } from '../../taps/tap.ts';
 
 /** The tap of one document, which collects the ids in it as well. */

@@ -1,8 +1,20 @@
-/** The basic operations: hold, settle, release, and an operator's adjustments. */
+/**
+ * The basic operations: hold, settle, release, an operator's adjustments, and what a reader sees of
+ * them.
+ */
 import assert from 'node:assert/strict';
-import { rule } from '../over-setups.ts';
-import type { CaseContext, QuotaCase } from './case-context.ts';
-import { countOf, expectRefused, line, newId, newIds } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  type CaseContext,
+  countOf,
+  expectInsufficient,
+  expectRefused,
+  line,
+  newId,
+  newIds,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** Each with the limit, the amount held and the charge. */
 const settles = [
@@ -27,8 +39,7 @@ export const basicCases: readonly QuotaCase[] = [
       await expectState('alice', { used: charged, held: 0n, inFlight: 0 });
       const left = limit - charged;
       const next = await reserve(newId(), [line('alice', left < 0n ? 1n : left + 1n)]);
-      assert(next.status === 'insufficient');
-      assert.equal(next.available, left);
+      expectInsufficient(next, left);
     },
   })),
   rule(
@@ -75,8 +86,7 @@ export const basicCases: readonly QuotaCase[] = [
     const second = await reserve(newId(), [line('alice', 80n, { limit: 100n })]);
 
     assert.equal(first.status, 'held');
-    assert(second.status === 'insufficient');
-    assert.equal(second.available, 60n);
+    expectInsufficient(second, 60n);
     assert.equal((await read('alice'))?.limit, 100n);
   }),
   rule(
@@ -120,8 +130,7 @@ export const basicCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 1n)]);
       const settled = await settle(id, [line('alice', 50n)]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, -50n);
+      expectInsufficient(refused, -50n);
       assert.equal(settled.status, 'settled');
       await expectState('alice', { used: 50n, held: 0n, inFlight: 0 });
     },
@@ -142,8 +151,7 @@ export const basicCases: readonly QuotaCase[] = [
       const emptied = await store.adjust({ ...topUp, id: newId(), addLimit: -500n });
       assert.deepEqual([emptied.limit, emptied.extra], [100n, -451n]);
       const refused = await reserve(newId(), [line('alice', 1n)]);
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, 0n);
+      expectInsufficient(refused, 0n);
     },
   ),
   rule(
@@ -197,3 +205,85 @@ export const basicCases: readonly QuotaCase[] = [
     await store.close();
   }),
 ];
+
+/** QS-41, QS-46 and QS-48: reading. */
+export const observationCases: readonly QuotaCase[] = [
+  rule(
+    'QS-41 balances are kept longer than leases and ended holds',
+    async ({ give, hold, settle, advance, read }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await settle(id, [line('alice', 10n)]);
+
+      for (let day = 0; day < 40; day += 1) await advance(86_400_000);
+
+      const state = await read('alice');
+      assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 10n, 0n]);
+    },
+  ),
+  rule(
+    'QS-41 an ended hold is remembered for the 15 minutes in which a settle may be retried',
+    async ({ give, hold, settle, advance, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await settle(id, [line('alice', 10n)]);
+      await advance(15 * 60_000);
+      for (let count = 0; count < 5; count += 1) {
+        await settle(await hold('alice', 1n), [line('alice', 0n)]);
+      }
+
+      assert.equal((await settle(id, [line('alice', 10n)])).status, 'already');
+      await expectState('alice', { used: 10n, held: 0n, inFlight: 0 });
+    },
+  ),
+  rule('QS-46 readers under load always see consistent rows', async (context) => {
+    await context.give('alice', 500n);
+    const observe = async (): Promise<void> => {
+      const state = await context.read('alice');
+      assert(state !== undefined);
+      assert(state.used >= 0n && state.held >= 0n);
+      assert(state.used + state.held <= state.limit);
+      // Each hold of the load is 10.
+      assert.equal(state.held, BigInt(state.inFlight) * 10n);
+    };
+
+    await Promise.all(
+      newIds(100).flatMap((id, index) => [cycle(context, id, index), observe(), observe()]),
+    );
+
+    await observe();
+  }),
+  rule(
+    'QS-48 after all calls have ended nothing is held, and used is the sum of the charges',
+    async (context) => {
+      await context.give('alice', 100_000n);
+
+      const charges = await Promise.all(newIds(100).map((id, index) => cycle(context, id, index)));
+      await context.advance(ttlMs + 1);
+      const sweep = await context.store.sweep({ max: 1_000, partition: context.partition });
+
+      assert.equal(sweep.more, false);
+      const used = charges.reduce((sum, charge) => sum + charge, 0n);
+      await context.expectState('alice', { used, held: 0n, inFlight: 0 });
+    },
+  ),
+  rule('QS-48 an unknown subject has no row', async ({ read }) => {
+    assert.equal(await read(newId()), undefined);
+  }),
+];
+
+/**
+ * Runs one request: reserves, then settles, releases, or lets the lease run out. Returns its
+ * charge.
+ */
+async function cycle(context: CaseContext, id: string, index: number): Promise<bigint> {
+  const { reserve, settle, release } = context;
+  const result = await reserve(id, [line('alice', 10n)]);
+  if (result.status !== 'held' || index % 4 === 3) return 0n;
+  if (index % 4 === 2) {
+    await release(id, [line('alice', 10n)]);
+    return 0n;
+  }
+  await settle(id, [line('alice', 6n)]);
+  return 6n;
+}

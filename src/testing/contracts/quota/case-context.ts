@@ -16,7 +16,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../../ports/quota-store.ts';
-import type { Cleanable, SubjectCase } from '../over-setups.ts';
+import type { Cleanable, SubjectCase } from '../contract-case.ts';
 
 /** A store to test, with its clock. */
 export interface QuotaStoreSetup extends Cleanable {
@@ -77,6 +77,17 @@ export function line(subject: string, amount: Nanos, rest: Partial<QuotaLine> = 
 
 export async function expectRefused(call: () => MaybePromise<unknown>): Promise<void> {
   await assert.rejects(async () => call(), { name: 'RangeError' });
+}
+
+/** Asserts a refusal for want of money, and how much is left. */
+export function expectInsufficient(
+  result: ReserveResult | ExtendResult,
+  available: Nanos,
+  subject?: string,
+): void {
+  assert(result.status === 'insufficient');
+  assert.equal(result.available, available);
+  if (subject !== undefined) assert.equal(result.subject, subject);
 }
 
 export function countOf(results: readonly { readonly status: string }[], status: string): number {

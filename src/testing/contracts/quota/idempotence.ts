@@ -1,8 +1,15 @@
 /** Repeated, late or reordered operations get the same result and change nothing. */
 import assert from 'node:assert/strict';
-import { rule } from '../over-setups.ts';
-import type { CaseContext, QuotaCase } from './case-context.ts';
-import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  type CaseContext,
+  countOf,
+  line,
+  newId,
+  newIds,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** QS-17 to QS-24: repeated, late and reordered operations. */
 export const idempotenceCases: readonly QuotaCase[] = [

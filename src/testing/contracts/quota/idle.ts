@@ -1,8 +1,14 @@
 /** Holds of calls in doubt keep their money but no longer count as running. */
 import assert from 'node:assert/strict';
-import { rule } from '../over-setups.ts';
-import type { CaseContext, QuotaCase } from './case-context.ts';
-import { expectRefused, line, newId, ttlMs } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  type CaseContext,
+  expectRefused,
+  line,
+  newId,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** QS-60 to QS-62: idle holds. */
 export const idleCases: readonly QuotaCase[] = [

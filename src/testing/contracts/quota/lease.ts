@@ -1,9 +1,17 @@
 /** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
 import { maxLazyExpirations } from '../../../ports/quota-input.ts';
-import { rule } from '../over-setups.ts';
-import type { CaseContext, QuotaCase } from './case-context.ts';
-import { countOf, line, newId, newIds, ttlMs } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  type CaseContext,
+  countOf,
+  expectInsufficient,
+  line,
+  newId,
+  newIds,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** QS-25 to QS-32: leases, expiry and periods. */
 export const leaseCases: readonly QuotaCase[] = [
@@ -79,9 +87,7 @@ export const leaseCases: readonly QuotaCase[] = [
       await advance(ttlMs - 1);
       const extended = await extend(id, [10n, 10n]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.subject, 'key');
-      assert.equal(refused.available, 10n);
+      expectInsufficient(refused, 10n, 'key');
       assert.equal(extended.status, 'held');
       await expectState('group', { used: 0n, held: 30n, inFlight: 1 });
       await expectState('key', { used: 0n, held: 30n, inFlight: 1 });

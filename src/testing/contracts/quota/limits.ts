@@ -1,9 +1,20 @@
-/** Limits that reserves carry from key records, and operators' additions to them. */
+/**
+ * Limits that reserves carry from key records, operators' additions to them, and admission: exact
+ * under races, all lines or none.
+ */
 import assert from 'node:assert/strict';
 import { maxNanos } from '../../../money.ts';
-import { rule } from '../over-setups.ts';
-import type { QuotaCase } from './case-context.ts';
-import { expectRefused, line, newId } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  countOf,
+  expectInsufficient,
+  expectRefused,
+  line,
+  newId,
+  newIds,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** QS-50 to QS-53: limits that reserves carry. */
 export const limitCases: readonly QuotaCase[] = [
@@ -13,8 +24,7 @@ export const limitCases: readonly QuotaCase[] = [
     const refused = await reserve(newId(), [line('alice', 20n, { limit: 100n })]);
     const granted = await reserve(newId(), [line('alice', 20n, { limit: 110n })]);
 
-    assert(refused.status === 'insufficient');
-    assert.equal(refused.available, 10n);
+    expectInsufficient(refused, 10n);
     assert(granted.status === 'held');
     assert.deepEqual(granted.available, [0n]);
     assert.equal((await read('alice'))?.limit, 110n);
@@ -28,10 +38,8 @@ export const limitCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 20n, { limit: 50n })]);
       const extended = await extend(running, [20n]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, 10n);
-      assert(extended.status === 'insufficient');
-      assert.equal(extended.available, 10n);
+      expectInsufficient(refused, 10n);
+      expectInsufficient(extended, 10n);
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.held, state?.inFlight], [50n, 40n, 1]);
     },
@@ -45,8 +53,7 @@ export const limitCases: readonly QuotaCase[] = [
       const refused = await reserve(newId(), [line('alice', 1n, { limit: 10n })]);
       const settled = await settle(running, [line('alice', 40n)]);
 
-      assert(refused.status === 'insufficient');
-      assert.equal(refused.available, -30n);
+      expectInsufficient(refused, -30n);
       assert.equal(settled.status, 'settled');
       await expectState('alice', { used: 40n, held: 0n, inFlight: 0 });
     },
@@ -111,8 +118,7 @@ export const limitCases: readonly QuotaCase[] = [
       const raised = await reserve(newId(), [line('alice', 10n, { limit: 20n })]);
 
       assert.equal(first.status, 'held');
-      assert(lowered.status === 'insufficient');
-      assert.equal(lowered.available, -5n);
+      expectInsufficient(lowered, -5n);
       assert.equal(raised.status, 'held');
       const state = await read('alice');
       assert.deepEqual([state?.limit, state?.extra, state?.held], [20n, 30n, 50n]);
@@ -129,8 +135,7 @@ export const limitCases: readonly QuotaCase[] = [
       const december = await reserve(newId(), [of('2026-12')]);
 
       assert.equal(november.status, 'held');
-      assert(december.status === 'insufficient');
-      assert.equal(december.available, 10n);
+      expectInsufficient(december, 10n);
     },
   ),
   rule(
@@ -175,10 +180,206 @@ export const limitCases: readonly QuotaCase[] = [
       const stated = await reserve(newId(), [line('alice', 1n)]);
       const given = await give('alice', 70n);
 
-      assert(stated.status === 'insufficient');
-      assert.equal(stated.available, 0n);
+      expectInsufficient(stated, 0n);
       assert.equal(given.limit, 70n);
       await hold('alice', 50n);
+    },
+  ),
+];
+
+/** QS-10 to QS-16, and QS-33 and QS-47: admission. */
+export const admissionCases: readonly QuotaCase[] = [
+  rule(
+    'QS-10 fifty concurrent reserves on a quota for ten hold exactly ten',
+    async ({ give, reserve, expectState }) => {
+      for (let round = 0; round < 10; round += 1) {
+        const subject = `round-${round}`;
+        await give(subject, 100n);
+
+        const results = await Promise.all(
+          newIds(50).map((id) => reserve(id, [line(subject, 10n)])),
+        );
+
+        assert.equal(countOf(results, 'held'), 10);
+        assert.equal(countOf(results, 'insufficient'), 40);
+        await expectState(subject, { used: 0n, held: 100n, inFlight: 10 });
+      }
+    },
+  ),
+  rule(
+    'QS-11 concurrent holds and settles never exceed the limit',
+    async ({ give, reserve, settle, expectState }) => {
+      await give('alice', 200n);
+      const spend = async (id: string): Promise<bigint> => {
+        const result = await reserve(id, [line('alice', 10n)]);
+        if (result.status !== 'held') return 0n;
+        await settle(id, [line('alice', 7n)]);
+        return 7n;
+      };
+
+      const charges = await Promise.all(newIds(100).map(spend));
+
+      const used = charges.reduce((sum, charge) => sum + charge, 0n);
+      assert(used > 0n && used <= 200n);
+      await expectState('alice', { used, held: 0n, inFlight: 0 });
+    },
+  ),
+  rule(
+    'QS-12 a subject with a large balance is held like any other',
+    async ({ give, hold, reserve, expectState }) => {
+      await give('rich', 1_000_000n);
+
+      await hold('rich', 10n);
+
+      await expectState('rich', { used: 0n, held: 10n, inFlight: 1 });
+      const rest = await reserve(newId(), [line('rich', 999_991n)]);
+      assert.equal(rest.status, 'insufficient');
+    },
+  ),
+  rule(
+    'QS-13 a refused reserve holds nothing and leaves its id free',
+    async ({ give, reserve, expectState }) => {
+      await give('alice', 10n);
+      const id = newId();
+
+      const refused = await reserve(id, [line('alice', 11n)]);
+
+      expectInsufficient(refused, 10n, 'alice');
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+      assert.equal((await reserve(id, [line('alice', 10n)])).status, 'held');
+    },
+  ),
+  rule(
+    'QS-14 a settle above the balance is accepted and recorded',
+    async ({ give, hold, settle, expectState }) => {
+      await give('alice', 10n);
+      const id = await hold('alice', 10n);
+
+      const result = await settle(id, [line('alice', 1_000n)]);
+
+      assert.equal(result.status, 'settled');
+      await expectState('alice', { used: 1_000n, held: 0n, inFlight: 0 });
+    },
+  ),
+  rule(
+    'QS-15 a cap on concurrent holds is exact under races, and each ending frees one',
+    async ({ give, reserve, settle, release, advance, expectState }) => {
+      await give('alice', 1_000n);
+      const cap = { maxConcurrentCalls: [3] };
+      const ids = newIds(20);
+
+      const results = await Promise.all(ids.map((id) => reserve(id, [line('alice', 1n)], cap)));
+
+      assert.equal(countOf(results, 'held'), 3);
+      assert.equal(countOf(results, 'too_many_in_flight'), 17);
+      const held = ids.filter((_id, index) => results[index]?.status === 'held');
+      const [first = '', second = ''] = held;
+      const again = async (): Promise<string> =>
+        (await reserve(newId(), [line('alice', 1n)], cap)).status;
+      assert.equal(await again(), 'too_many_in_flight');
+      await settle(first, [line('alice', 1n)]);
+      assert.equal(await again(), 'held');
+      await release(second, [line('alice', 1n)]);
+      assert.equal(await again(), 'held');
+      await advance(ttlMs + 1);
+      assert.equal(await again(), 'held');
+      await expectState('alice', { used: 1n, held: 1n, inFlight: 1 });
+    },
+  ),
+  rule('QS-15 a cap counts the holds of a subject in all periods', async ({ reserve }) => {
+    const november = line('alice', 1n, { period: '2026-11', limit: 10n });
+    const december = line('alice', 1n, { period: '2026-12', limit: 10n });
+    await reserve(newId(), [november], { maxConcurrentCalls: [1] });
+
+    const result = await reserve(newId(), [december], { maxConcurrentCalls: [1] });
+
+    assert(result.status === 'too_many_in_flight');
+    assert.equal(result.subject, 'alice');
+  }),
+  rule('QS-15 a cap on one line does not limit other lines', async ({ give, reserve }) => {
+    await give('group', 100n);
+    await give('key', 100n);
+    const lines = [line('group', 1n), line('key', 1n)];
+    const change = { maxConcurrentCalls: [undefined, 1] };
+    await reserve(newId(), lines, change);
+
+    const capped = await reserve(newId(), lines, change);
+    const uncapped = await reserve(newId(), [line('group', 1n)], {
+      maxConcurrentCalls: [undefined],
+    });
+
+    assert(capped.status === 'too_many_in_flight');
+    assert.equal(capped.subject, 'key');
+    assert.equal(uncapped.status, 'held');
+  }),
+  rule(
+    'QS-16 a request is charged once on each of its lines',
+    async ({ give, reserve, settle, expectState }) => {
+      await give('group', 100n);
+      await give('key', 50n);
+      const id = newId();
+
+      await reserve(id, [line('group', 20n), line('key', 20n)]);
+      await settle(id, [line('group', 12n), line('key', 12n)]);
+
+      await expectState('group', { used: 12n, held: 0n, inFlight: 0 });
+      await expectState('key', { used: 12n, held: 0n, inFlight: 0 });
+    },
+  ),
+  rule(
+    'QS-33 if the third line does not fit, the first two are unchanged',
+    async ({ give, reserve, expectState, read }) => {
+      await give('a', 100n);
+      await give('b', 100n);
+      await give('c', 4n);
+      const before = (await read('a'))?.version;
+
+      const result = await reserve(newId(), [line('a', 5n), line('b', 5n), line('c', 5n)]);
+
+      expectInsufficient(result, 4n, 'c');
+      for (const subject of ['a', 'b', 'c']) {
+        await expectState(subject, { used: 0n, held: 0n, inFlight: 0 });
+      }
+      assert.equal((await read('a'))?.version, before);
+    },
+  ),
+  rule(
+    'QS-33 concurrent reserves of several lines are held on all lines or on none',
+    async ({ give, reserve, expectState }) => {
+      await give('group', 70n);
+      await give('key-1', 40n);
+      await give('key-2', 1_000n);
+      const lines = (key: string) => [line('group', 10n), line(key, 10n)];
+
+      const results = await Promise.all([
+        ...newIds(20).map((id) => reserve(id, lines('key-1'))),
+        ...newIds(20).map((id) => reserve(id, lines('key-2'))),
+      ]);
+
+      const ones = BigInt(countOf(results.slice(0, 20), 'held'));
+      const twos = BigInt(countOf(results.slice(20), 'held'));
+      assert.equal(ones + twos, 7n);
+      assert(ones <= 4n);
+      await expectState('group', { used: 0n, held: 70n, inFlight: 7 });
+      await expectState('key-1', { used: 0n, held: ones * 10n });
+      await expectState('key-2', { used: 0n, held: twos * 10n });
+    },
+  ),
+  rule(
+    'QS-47 a reserve returns the amount that is left at that moment',
+    async ({ give, reserve }) => {
+      await give('group', 100n);
+      await give('key', 30n);
+      const available = async (amount: bigint): Promise<readonly bigint[] | undefined> => {
+        const lines = [line('group', amount), line('key', amount)];
+        const result = await reserve(newId(), lines);
+        return result.status === 'held' ? result.available : undefined;
+      };
+
+      assert.deepEqual(await available(10n), [90n, 20n]);
+      assert.deepEqual(await available(20n), [70n, 0n]);
+      assert.deepEqual(await available(0n), [70n, 0n]);
+      assert.equal(await available(1n), undefined);
     },
   ),
 ];

@@ -1,11 +1,16 @@
 /** Amounts and names at their bounds and beyond. */
 import assert from 'node:assert/strict';
-import type { Nanos } from '../../../money.ts';
-import { maxNanos } from '../../../money.ts';
+import { maxNanos, type Nanos } from '../../../money.ts';
 import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
-import { rule } from '../over-setups.ts';
-import type { QuotaCase } from './case-context.ts';
-import { expectRefused, line, newId, ttlMs } from './case-context.ts';
+import { rule } from '../contract-case.ts';
+import {
+  expectInsufficient,
+  expectRefused,
+  line,
+  newId,
+  type QuotaCase,
+  ttlMs,
+} from './case-context.ts';
 
 /** QS-05, QS-38 and QS-39: invalid input, large amounts, valid names. */
 export const numberCases: readonly QuotaCase[] = [
@@ -115,8 +120,7 @@ export const numberCases: readonly QuotaCase[] = [
 
       const result = await reserve(newId(), [line('alice', 1n)]);
 
-      assert(result.status === 'insufficient');
-      assert.equal(result.available, 0n);
+      expectInsufficient(result, 0n);
     },
   ),
   rule(

@@ -1,0 +1,166 @@
+/** The console and the admin interface of `serve`, on a port of their own, off by default. */
+import { timingSafeEqual } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { dirname, resolve } from 'node:path';
+import { type Admin, createAdmin } from '../../admin/admin.ts';
+import type { AdminAccess } from '../../admin/http/access.ts';
+import type { ConsoleSignIn } from '../../console/sign-in.ts';
+import { errorClass, isError } from '../../errors.ts';
+import { digestSecret } from '../../secret.ts';
+import { thrownCode } from '../../thrown.ts';
+import { CommandError, exitCodes, type Surroundings } from '../command.ts';
+import type { AdminConfig, ServeConfig } from '../config/config.ts';
+import { auditTo, type Log } from '../log.ts';
+import { reasonOf } from '../output.ts';
+import { consolePath, originOf } from '../requests.ts';
+import { addressOf, type Port } from './listen.ts';
+import type { OpenGateway } from './open-gateway.ts';
+
+export interface AdminPort {
+  readonly port: Port;
+  /**
+   * Writes a sign-in link, which works once, where only the operator can read it.
+   *
+   * @throws CommandError if its file can't be written
+   */
+  readonly invite: () => void;
+  /** The same while calls are served: a failure is logged and not thrown. */
+  readonly inviteAgain: () => void;
+  close(): void;
+}
+
+export interface AdminPortDeps {
+  readonly opened: OpenGateway;
+  readonly config: ServeConfig;
+  /** The path of the configuration file; relative paths are resolved against its folder. */
+  readonly path: string;
+  readonly log: Log;
+  readonly around: Surroundings;
+}
+
+/** @throws CommandError if the file of the audit trail can't be written */
+export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
+  const { around, log, path } = deps;
+  const { port, host, hosts, token } = chosen;
+  // Loaded only here, because its pages are large and most processes have no console.
+  const { consoleHandler, consoleSignIn } = await import('../../console/index.ts');
+  const admin = adminOver(deps);
+  const signIn = consoleSignIn({ clock: around.clock });
+  const answer = consoleHandler(admin, {
+    path: consolePath,
+    signIn: withToken(signIn, token),
+    ...(hosts === undefined ? {} : { hosts }),
+    onError: (error) => log.write('error', 'admin_failed', membersOf(error)),
+  });
+  const server = createServer((request, response) => {
+    if (request.url === '/') response.writeHead(302, { location: consolePath }).end();
+    else void answer(request, response);
+  });
+  const link: SignInLink = signInLink(chosen, dirname(path), around);
+  const invite = (): void => {
+    const { port: bound = port } = addressOf(server);
+    link.write(signIn.link(originOf({ host, port: bound }) + consolePath));
+  };
+  return {
+    port: { member: 'admin', server, port, host },
+    invite,
+    inviteAgain: () => {
+      try {
+        invite();
+      } catch (error) {
+        log.write('error', 'sign_in_failed', { reason: isError(error) ? error.message : '' });
+      }
+    },
+    close: () => {
+      link.remove();
+      admin.close();
+    },
+  };
+}
+
+/** Messages of drivers may contain an address or a value: of theirs only the code is written. */
+function membersOf(error: unknown): object {
+  return { error: errorClass(error), code: thrownCode(error), reason: reasonOf(error) };
+}
+
+function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {
+  const { gateway, catalog, stores } = opened;
+  const { keyTable: keys, keyCache, quota, usage, replyStores } = stores;
+  return createAdmin({
+    ...{ gateway, keys, quota, usage, replyStores },
+    catalog: catalog.forAdmin,
+    ...(keyCache === undefined ? {} : { keyCache }),
+    onAudit: auditTo(config.audit, dirname(path), log),
+    clock: around.clock,
+  });
+}
+
+/** Lets scripts and `tollgate channels` in by a token in place of a session. */
+function withToken(signIn: ConsoleSignIn, token: string | undefined): ConsoleSignIn {
+  if (token === undefined) return signIn;
+  const expected = Buffer.from(digestSecret(token));
+  return {
+    ...signIn,
+    authorize: (request) => tokenAccess(request, expected) ?? signIn.authorize(request),
+  };
+}
+
+function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAccess | undefined {
+  const [, given] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (given === undefined) return undefined;
+  const isRight = timingSafeEqual(Buffer.from(digestSecret(given)), expected);
+  return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
+}
+
+interface SignInLink {
+  /** @throws CommandError if the file can't be written */
+  write(link: string): void;
+  remove(): void;
+}
+
+/**
+ * Links go to standard error, or to a file that only its owner can read.
+ *
+ * @param folder of the configuration file; a relative path is resolved against it
+ */
+function signInLink(
+  { signInFile }: AdminConfig,
+  folder: string,
+  { err, beforeEnd }: Surroundings,
+): SignInLink {
+  if (signInFile === undefined) {
+    return {
+      write: (link) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
+      remove: () => {},
+    };
+  }
+  const path = resolve(folder, signInFile);
+  let isWritten = false;
+  const remove = (): void => rmSync(path, { force: true });
+  const removeOwn = (): void => {
+    if (!isWritten) return;
+    isWritten = false;
+    try {
+      remove();
+    } catch {
+      // The process ends anyway.
+    }
+  };
+  beforeEnd(removeOwn);
+  return {
+    write: (link) => {
+      try {
+        // Always a new file: an old one may have other permissions, or be a link to another place.
+        remove();
+        isWritten = true;
+        writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });
+      } catch (error) {
+        const code = thrownCode(error);
+        const message = `admin.signInFile can't be written (${code}). Its folder must exist.`;
+        throw new CommandError(exitCodes.unreachable, message, error);
+      }
+    },
+    remove: removeOwn,
+  };
+}

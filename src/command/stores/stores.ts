@@ -1,0 +1,334 @@
+/** Creates the stores that a configuration chooses, on the open databases. */
+import type { AdminKeyCache, AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
+import type { Clock } from '../../clock.ts';
+import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
+import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
+import type { ItemStore } from '../../ports/item-store.ts';
+import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { RateLimiter } from '../../ports/rate-limiter.ts';
+import type { RefusalLog } from '../../ports/refusal-log.ts';
+import type { ResponseIndex } from '../../ports/response-index.ts';
+import type { ResponseOptions } from '../../ports/response-options.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+import type { UsageSink } from '../../ports/usage-sink.ts';
+import { money } from '../../prices/amount.ts';
+import { cachedKeyStore } from '../../stores/memory/cached-key-store.ts';
+import { memoryIdempotencyStore } from '../../stores/memory/idempotency-store.ts';
+import { memoryItemStore } from '../../stores/memory/item-store.ts';
+import { memoryKeyStore } from '../../stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
+import { memoryResponseIndex } from '../../stores/memory/response-index.ts';
+import { memoryResultStore } from '../../stores/memory/result-store.ts';
+import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
+import { postgresIdempotencyStore } from '../../stores/postgres/idempotency-store.ts';
+import { postgresItemStore } from '../../stores/postgres/item-store.ts';
+import { type PostgresKeyStore, postgresKeyStore } from '../../stores/postgres/key-store.ts';
+import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
+import { postgresRateLimiter } from '../../stores/postgres/rate-limiter.ts';
+import { postgresResponseIndex } from '../../stores/postgres/response-index.ts';
+import { postgresResultStore } from '../../stores/postgres/result-store.ts';
+import { type PostgresUsageSink, postgresUsageSink } from '../../stores/postgres/usage-sink.ts';
+import { redisIdempotencyStore } from '../../stores/redis/idempotency-store.ts';
+import { redisItemStore } from '../../stores/redis/item-store.ts';
+import { redisQuotaStore } from '../../stores/redis/quota-store.ts';
+import { redisRateLimiter } from '../../stores/redis/rate-limiter.ts';
+import { redisResponseIndex } from '../../stores/redis/response-index.ts';
+import { redisResultStore } from '../../stores/redis/result-store.ts';
+import { sqliteIdempotencyStore } from '../../stores/sqlite/idempotency-store.ts';
+import { sqliteItemStore } from '../../stores/sqlite/item-store.ts';
+import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-store.ts';
+import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
+import { sqliteRateLimiter } from '../../stores/sqlite/rate-limiter.ts';
+import { sqliteResponseIndex } from '../../stores/sqlite/response-index.ts';
+import { sqliteResultStore } from '../../stores/sqlite/result-store.ts';
+import { type SqliteUsageSink, sqliteUsageSink } from '../../stores/sqlite/usage-sink.ts';
+import { thrownCode } from '../../thrown.ts';
+import {
+  type FixedKey,
+  type ServeConfig,
+  type StoreChoice,
+  type StoreName,
+  storeChoice,
+} from '../config/config.ts';
+import type { UsageLogListener } from '../serve/losses.ts';
+import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
+
+/** The stores of a gateway. For an undefined one, the gateway uses its own in memory. */
+export interface Stores {
+  readonly choice: StoreChoice;
+  /** The key store for `createGateway`, behind the cache if there is one. */
+  readonly keys: KeyStore;
+  readonly keyCache: AdminKeyCache | undefined;
+  /** The key store itself. Keys in the configuration can only be read. */
+  readonly keyTable: SqliteKeyStore | PostgresKeyStore | FixedKeys;
+  readonly quota: QuotaStore;
+  readonly usage: UsageSink & RefusalLog;
+  /** The same log, if it can be queried. */
+  readonly usageLog: SqliteUsageSink | PostgresUsageSink | undefined;
+  readonly idempotency: IdempotencyStore;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly results: ResultStore;
+  readonly responses: Required<Pick<ResponseOptions, 'index' | 'items'>>;
+  /** The stores from which the replies of a removed key are deleted. */
+  readonly replyStores: readonly AdminOwnedStore[];
+}
+
+/**
+ * Creates each store at its first use, because a command opens only the databases that it needs.
+ * Memory stores begin empty, except for the keys of the configuration.
+ *
+ * @param listener for failures of the usage log; commands write no records and need none
+ */
+export function makeStores(
+  config: ServeConfig,
+  databases: Databases,
+  clock: Clock,
+  listener?: UsageLogListener,
+): Stores {
+  const choice = storeChoice(config.stores);
+  const keyTable = once(() => keyTableOf(choice.keys, databases, config.keys));
+  const cache = once(() => cacheOf(keyTable(), choice.keys, config.keys));
+  const quota = once(() => quotaOf(choice.quota, databases, config, clock));
+  const usageLog = once(() => usageLogOf(choice.usage, databases, listener));
+  const usage = once(() => usageLog() ?? memoryUsageSink());
+  const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
+  const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
+  const replies = once(() => repliesIn(choice, databases, clock));
+  return {
+    choice,
+    get keyTable() {
+      return keyTable();
+    },
+    get keys() {
+      return cache()?.keys ?? keyTable();
+    },
+    get keyCache() {
+      return cache();
+    },
+    get quota() {
+      return quota();
+    },
+    get usage() {
+      return usage();
+    },
+    get usageLog() {
+      return usageLog();
+    },
+    get idempotency() {
+      return idempotency();
+    },
+    get rateLimiter() {
+      return rateLimiter();
+    },
+    get results() {
+      return replies().results;
+    },
+    get responses() {
+      const { index, items } = replies();
+      return { index, items };
+    },
+    get replyStores() {
+      return Object.values(replies());
+    },
+  };
+}
+
+interface Replies {
+  readonly results: ResultStore;
+  readonly index: ResponseIndex;
+  readonly items: ItemStore;
+}
+
+/** Created here even in memory, because the admin library needs them too. */
+function repliesIn(choice: StoreChoice, databases: Databases, clock: Clock): Replies {
+  return {
+    results: resultsIn(choice.results, databases, clock),
+    index: indexIn(choice.responseIndex, databases, clock),
+    items: itemsIn(choice.items, databases, clock),
+  };
+}
+
+function resultsIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ResultStore {
+  if (store === 'sqlite') return sqliteResultStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresResultStore(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisResultStore) : memoryResultStore({ clock });
+}
+
+function indexIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ResponseIndex {
+  if (store === 'sqlite') return sqliteResponseIndex({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresResponseIndex(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisResponseIndex) : memoryResponseIndex({ clock });
+}
+
+function itemsIn(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): ItemStore {
+  if (store === 'sqlite') return sqliteItemStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresItemStore(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisItemStore) : memoryItemStore({ clock });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function keyTableOf(
+  store: StoreChoice['keys'],
+  { sqlite, postgres }: Databases,
+  { pepper, fixed }: ServeConfig['keys'],
+): Stores['keyTable'] {
+  const peppered = pepper === undefined ? {} : { pepper };
+  if (store === 'sqlite') return sqliteKeyStore({ client: open(sqlite, store), ...peppered });
+  if (store === 'postgres') return postgresKeyStore({ ...tablesIn(postgres), ...peppered });
+  return fixedKeys({ ...peppered, ...(fixed === undefined ? {} : { fixed }) });
+}
+
+function cacheOf(
+  table: Stores['keyTable'],
+  store: StoreChoice['keys'],
+  { cacheMs: ttlMs }: ServeConfig['keys'],
+): (AdminKeyCache & { readonly keys: KeyStore }) | undefined {
+  if (store !== 'postgres' || ttlMs === 0) return undefined;
+  const keys = cachedKeyStore(table, { ttlMs });
+  return { keys, ttlMs, forget: keys.forget };
+}
+
+function quotaOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  { stores }: ServeConfig,
+  clock: Clock,
+): QuotaStore {
+  const durability = stores?.redis?.durability;
+  if (store === 'sqlite') return sqliteQuotaStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresQuotaStore(tablesIn(postgres));
+  if (store === 'redis') {
+    const chosen = durability === undefined ? {} : { durability };
+    return overRedis(redis, (location) => redisQuotaStore({ ...location, ...chosen }));
+  }
+  return memoryQuotaStore({ clock });
+}
+
+function usageLogOf(
+  store: StoreChoice['usage'],
+  { sqlite, postgres }: Databases,
+  listener: UsageLogListener | undefined,
+): Stores['usageLog'] {
+  if (store === 'sqlite') return sqliteUsageSink({ client: open(sqlite, store), ...listener });
+  if (store === 'postgres') return postgresUsageSink({ ...tablesIn(postgres), ...listener });
+  return undefined;
+}
+
+function idempotencyOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+  clock: Clock,
+): IdempotencyStore {
+  if (store === 'sqlite') return sqliteIdempotencyStore({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresIdempotencyStore(tablesIn(postgres));
+  if (store === 'redis') return overRedis(redis, redisIdempotencyStore);
+  return memoryIdempotencyStore({ clock });
+}
+
+/**
+ * A store in Redis whose failures say why there is no connection: a command that waited for one
+ * only knows that it got no answer.
+ */
+function overRedis<Store extends object>(
+  redis: OpenRedis | undefined,
+  make: (location: Pick<OpenRedis, 'client' | 'prefix'>) => Store,
+): Store {
+  const { client, prefix, lostBy } = open(redis, 'redis');
+  return new Proxy(make({ client, prefix }), {
+    get: (store, name) => {
+      const member: unknown = Reflect.get(store, name);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]) => {
+        try {
+          return await Reflect.apply(member, store, args);
+        } catch (error) {
+          throw withCause(error, lostBy());
+        }
+      };
+    },
+  });
+}
+
+function withCause(error: unknown, cause: unknown): unknown {
+  if (cause === undefined || !isStoreUnavailable(error) || error.code !== undefined) return error;
+  const { message, outcome } = error;
+  return new StoreUnavailable(message, { outcome, code: thrownCode(cause), cause });
+}
+
+function rateLimiterOf(
+  store: StoreName,
+  { sqlite, postgres, redis }: Databases,
+): RateLimiter | undefined {
+  if (store === 'sqlite') return sqliteRateLimiter({ client: open(sqlite, store) });
+  if (store === 'postgres') return postgresRateLimiter(tablesIn(postgres));
+  return store === 'redis' ? overRedis(redis, redisRateLimiter) : undefined;
+}
+
+function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {
+  return open(postgres, 'postgres');
+}
+
+/** Throws only on a bug: the configuration was checked, and commands open what they need. */
+function open<T>(database: T | undefined, name: string): T {
+  if (database !== undefined) return database;
+  throw new TypeError(`stores.${name} was not opened`);
+}
+
+type FixedKeysConfig = Pick<ServeConfig['keys'], 'fixed' | 'pepper'>;
+
+/** A key store without changes: only the file can change its keys. */
+interface FixedKeys extends Required<Pick<AdminKeyStore, 'find' | 'get' | 'page'>> {
+  /** Replaces all keys: those that the file no longer has are refused from the next call on. */
+  replace(keys: FixedKeysConfig): void;
+}
+
+function fixedKeys(keys: FixedKeysConfig): FixedKeys {
+  let store = storeOf(keys);
+  return {
+    find: (secret) => store.find(secret),
+    get: (id) => store.get(id),
+    page: (query) => store.page(query),
+    replace: (changed) => {
+      store = storeOf(changed);
+    },
+  };
+}
+
+function storeOf({ fixed = [], pepper }: FixedKeysConfig): ReturnType<typeof memoryKeyStore> {
+  const peppered = pepper === undefined ? {} : { pepper };
+  return memoryKeyStore({ ...peppered, keys: fixed.map(recordOf) });
+}
+
+function recordOf(written: FixedKey): { readonly secret: string; readonly key: ApiKey } {
+  const { secret, limit, period, metadata, maxConcurrentCalls, ...key } = written;
+  return {
+    secret,
+    key: {
+      ...key,
+      disabled: false,
+      quota: [{ id: key.id, period, limitNanos: money(limit) }],
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
+    },
+  };
+}
