@@ -1,20 +1,11 @@
 /** The port that lists the models: who may use them, their prices, and the channels behind them. */
+import type { protocolNames } from '../apis.ts';
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
 import type { RateLimits } from './rates.ts';
 import type { AllowedMembers } from './reach-members.ts';
 import type { Timeouts } from './timeouts.ts';
-
-/** All APIs. `protocols/table.ts` needs a row for each; the compiler checks it. */
-export const protocolNames = [
-  'chat',
-  'images',
-  'native',
-  'responses',
-  'messages',
-  'embeddings',
-] as const;
 
 /** An API that callers use to call the gateway. */
 export type ProtocolName = (typeof protocolNames)[number];

@@ -1,5 +1,6 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings. */
 
+import { apiCalls } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import type { Call } from '../../call.ts';
 import { type EmbeddingFormat, embeddingRepair } from '../../dialects/openai/embedding-repair.ts';
@@ -10,7 +11,6 @@ import { GatewayError } from '../../errors.ts';
 import { items, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { apiCalls } from '../calls.ts';
 import { fieldOf } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';

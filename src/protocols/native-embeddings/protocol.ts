@@ -3,6 +3,7 @@
  * are two rows of the table, because requests and replies differ, and one API for catalogs.
  */
 
+import { type ApiCalls, apiCalls } from '../../apis.ts';
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
@@ -15,7 +16,6 @@ import { geminiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { geminiCaller } from '../callers/gemini.ts';
-import { type ApiCalls, apiCalls } from '../calls.ts';
 import { fieldOf } from '../fields.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
