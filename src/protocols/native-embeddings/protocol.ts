@@ -15,18 +15,19 @@ import { embeddingTap } from '../../dialects/taps/embedding-tap.ts';
 import { geminiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import type { Usage } from '../../money.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import { fieldOf } from '../fields.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
 import { readBatchEmbedContents, readEmbedContent } from './read.ts';
 
-const readUsage: RelayRules['readUsage'] = (reply) =>
+const readUsage = (reply: JsonValue): Usage | undefined =>
   geminiEmbeddingUsage(member(reply, 'usageMetadata'));
 
 const tapOptions = {
-  usageMember: 'usageMetadata',
-  readUsage: geminiEmbeddingUsage,
+  usageMembers: ['usageMetadata'],
+  readUsage,
   inBandFailure: geminiInBandFailure,
 } as const;
 
