@@ -267,7 +267,7 @@ export interface Channel {
   readonly weight?: number;
   /**
    * The channel serves only models whose price for callers is at most this, in nanos: per million
-   * output tokens (for embeddings, input tokens), or for the most expensive image.
+   * output tokens (input tokens, if there is no output), or for the most expensive image.
    */
   readonly maxPriceNanos?: Nanos;
   /**
@@ -328,7 +328,7 @@ export interface Model {
   readonly sameVectors?: boolean;
   /**
    * The APIs through which the model is offered. Default: `images` for a price per image, else
-   * `chat`, `native`, `responses` and `messages`; `embeddings` must always be named.
+   * `chat`, `native`, `responses` and `messages`; others must always be named.
    */
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */
