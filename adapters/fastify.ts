@@ -2,6 +2,7 @@
  * Mounts a gateway in Fastify 5, as a plugin whose routes have no body parser: the parsers, hooks
  * and handlers of the host's other routes are not changed.
  */
+import { apiCalls } from '../src/apis.ts';
 import type { GatewayHandler } from '../src/http.ts';
 import { type HostRequest, type HostResponse, memberOf, type ParsedBody } from './host.ts';
 import {
@@ -122,15 +123,12 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
 const belowPrefix: readonly string[] = [
   '/v1',
   '/v1beta',
-  '/chat/completions',
-  '/embeddings',
-  '/images/generations',
-  '/messages',
-  '/messages/count_tokens',
   '/models',
   '/models/*',
-  '/responses',
   '/responses/*',
+  ...Object.values(apiCalls).flatMap(({ paths }) =>
+    Object.keys(paths).map((path) => path.replace(/^\/v1/, '')),
+  ),
 ];
 
 /** Not `OPTIONS`, which the host's CORS plugin answers. */

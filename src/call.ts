@@ -1,84 +1,12 @@
 /**
  * A call: a request that has been read and validated, with the properties that later stages need.
  */
+import type { Framing, Operation } from './apis.ts';
 import type { Body } from './bytes/body/body.ts';
 import type { Tape } from './bytes/json/tape.ts';
 import type { CostMember } from './money.ts';
 import type { ProtocolName } from './ports/catalog.ts';
 import type { ReachMember } from './ports/reach-members.ts';
-
-/** `json_array` is Gemini's array that is written element by element. */
-export type Framing = 'json' | 'sse' | 'json_array';
-
-export type OperationName = 'content' | 'images' | 'embed' | 'count_tokens' | 'compact';
-
-export interface Operation {
-  readonly name: OperationName;
-  /** No quota is held or charged. */
-  readonly isFree: boolean;
-  /**
-   * Billed when sent: it is sent at most once, on a new connection, and is completed and charged
-   * even if its caller disconnects.
-   */
-  readonly isBoughtOnce: boolean;
-  /** It may be sent again after a failure at any point, even in the middle of its reply. */
-  readonly isRepeatable: boolean;
-  readonly makesImages: boolean;
-  /** The reply has content that is counted in tokens where the upstream reports no usage. */
-  readonly hasOutputTokens: boolean;
-  /** Media in the request are refused where the model's price has no rate for their kind. */
-  readonly needsMediaRates: boolean;
-  /** The column of the charge policy that applies. */
-  readonly chargedAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image'>>;
-  /** The kind of reply within which the times to the first byte are compared. */
-  readonly waitsAs: Readonly<Record<Framing, 'whole' | 'streamed' | 'image' | 'count'>>;
-}
-
-const byFraming = { json: 'whole', sse: 'streamed', json_array: 'streamed' } as const;
-const asImage = { json: 'image', sse: 'image', json_array: 'image' } as const;
-const asCount = { json: 'count', sse: 'count', json_array: 'count' } as const;
-
-export const operations: Readonly<Record<OperationName, Operation>> = {
-  content: operation('content'),
-  images: operation('images', {
-    isBoughtOnce: true,
-    makesImages: true,
-    chargedAs: asImage,
-    waitsAs: asImage,
-  }),
-  // Vectors of texts. Nothing is changed upstream, so a call may be sent again after any failure.
-  embed: operation('embed', { isRepeatable: true, hasOutputTokens: false, needsMediaRates: true }),
-  count_tokens: operation('count_tokens', { isFree: true, waitsAs: asCount }),
-  // Shortens a conversation, for Responses; only its own provider can read the result.
-  compact: operation('compact'),
-};
-
-/** One literal for all: operations of different shapes would slow down every call. */
-function operation(
-  name: OperationName,
-  {
-    isFree = false,
-    isBoughtOnce = false,
-    isRepeatable = false,
-    makesImages = false,
-    hasOutputTokens = true,
-    needsMediaRates = false,
-    chargedAs = byFraming,
-    waitsAs = byFraming,
-  }: Partial<Omit<Operation, 'name'>> = {},
-): Operation {
-  return {
-    name,
-    isFree,
-    isBoughtOnce,
-    isRepeatable,
-    makesImages,
-    hasOutputTokens,
-    needsMediaRates,
-    chargedAs,
-    waitsAs,
-  };
-}
 
 /** The kind of a part of a prompt whose tokens can't be estimated from its bytes. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';

@@ -3,7 +3,7 @@
  * host's own functions threw is not enumerable; connection errors, which contain the upstream's
  * address, are left out.
  */
-import type { OperationName } from './call.ts';
+import type { OperationName } from './apis.ts';
 import type { ErrorCode } from './errors.ts';
 import type { FailureReason, NoChannelReason } from './failure-reasons.ts';
 import type { Nanos } from './money.ts';

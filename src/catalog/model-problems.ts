@@ -2,11 +2,12 @@
  * Finds everything that is wrong with a list of models: in the members of each, and between models
  * and channels. What depends on a wrong member is not checked.
  */
+
+import { apiCalls } from '../apis.ts';
 import { upstreamPaths } from '../dialects/paths.ts';
 import type { Channel, DialectName, Model } from '../ports/catalog.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
 import { formatPath, isWithin, type Path, type Problem, setUpProblems } from '../ports/set-up.ts';
-import { apiCalls } from '../protocols/calls.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
 
 export interface ModelsPlace {
@@ -29,7 +30,7 @@ export function modelProblems(
   const accounts = new Map<string, Channel>();
   for (const one of all) {
     checkNames(one, byName);
-    checkEmbeddings(one);
+    checkInputOnly(one);
     checkOutputPrice(one);
     checkChannels(one, accounts);
   }
@@ -86,27 +87,31 @@ function checkNames(reading: Reading, byName: Map<string, Reading>): void {
   for (const [index, alias] of (model.aliases ?? []).entries()) take(alias, ['aliases', index]);
 }
 
-function checkEmbeddings({ model, isRight, report }: Reading): void {
-  const problem = isRight() ? embeddingProblem(model) : undefined;
+function checkInputOnly({ model, isRight, report }: Reading): void {
+  const problem = isRight() ? inputOnlyProblem(model) : undefined;
   if (problem !== undefined) report([problem.member], problem.problem);
 }
 
-interface EmbeddingProblem {
+interface InputOnlyProblem {
   readonly member: 'price' | 'fallbacks' | 'channels';
   readonly problem: string;
 }
 
-/** Vectors of two models can't be compared, and no reply shows which one made them. */
-export function embeddingProblem(model: Model): EmbeddingProblem | undefined {
+/**
+ * What is wrong with a model whose calls have no output. Vectors of two models can't be compared,
+ * and no reply shows which one made them.
+ */
+export function inputOnlyProblem(model: Model): InputOnlyProblem | undefined {
   const { id, price, channels, fallbacks = [], sameVectors = false } = model;
-  if (!protocolsOf(model).includes('embeddings')) return undefined;
-  if (price.per === 'image') {
+  const offered = protocolsOf(model);
+  const inputOnly = offered.find((name) => apiCalls[name]?.operation.hasOutputTokens === false);
+  if (inputOnly !== undefined && price.per === 'image') {
     return {
       member: 'price',
-      problem: 'embeddings have no price per image. Give the model a price per token.',
+      problem: `calls of ${inputOnly} have no price per image. Give the model a price per token.`,
     };
   }
-  if (sameVectors) return undefined;
+  if (sameVectors || !offered.includes('embeddings')) return undefined;
   if (fallbacks.length > 0) {
     return { member: 'fallbacks', problem: `a fallback ${otherVectors}` };
   }

@@ -3,7 +3,8 @@
  * with the member's path, and says what to write instead.
  */
 import { z } from 'zod';
-import { type MediaPartTokens, type Model, protocolNames } from '../ports/catalog.ts';
+import { protocolNames } from '../apis.ts';
+import type { MediaPartTokens, Model } from '../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
 import type { AllowedMembers } from '../ports/reach-members.ts';
 import { flag, oneOf, type Path, positive, strict } from '../ports/set-up.ts';

@@ -2,10 +2,10 @@
 import { csvLine } from '../admin/csv.ts';
 import { given as stated, usageGroupingOf, usageGroupings } from '../admin/http/shapes.ts';
 import { withKnownCost } from '../admin/usage.ts';
+import { protocolNames } from '../apis.ts';
 import { errorCodes } from '../errors.ts';
 import { failureReasons } from '../failure-reasons.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import { protocolNames } from '../ports/catalog.ts';
 import { formatMoney } from '../prices/amount.ts';
 import { refusalGroupings } from '../stores/sql/refusal-report.ts';
 import { type Command, configOption, type Given, usageError } from './command.ts';

@@ -79,7 +79,7 @@ export function upstreamPath(
   { paths }: Pick<Dialect, 'paths'>,
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,
   upstreamModel: string,
-  ownPaths?: Partial<Dialect['paths']>,
+  ownPaths?: UpstreamPaths,
 ): string {
   const path = ownPaths?.[operation.name] ?? paths[operation.name];
   if (path !== undefined) return path(upstreamModel, framing);

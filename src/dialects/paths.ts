@@ -2,30 +2,25 @@
  * The paths of each operation below an upstream's base URL. A catalog is checked by this table
  * alone, without loading the wire formats.
  */
-import type { Framing, OperationName } from '../call.ts';
+import type { Framing, OperationName } from '../apis.ts';
 import type { DialectName } from '../ports/catalog.ts';
 import { resourcePath } from './gemini/resource.ts';
 
 /** Path and query below the channel's base URL. */
 export type UpstreamPath = (upstreamModel: string, framing: Framing) => string;
 
-/** Undefined: the provider has no such operation. */
-export type UpstreamPaths = Readonly<Record<OperationName, UpstreamPath | undefined>>;
+/** An operation that is missing is one that the provider does not have. */
+export type UpstreamPaths = Readonly<Partial<Record<OperationName, UpstreamPath>>>;
 
 export const upstreamPaths: Readonly<Record<DialectName, UpstreamPaths>> = {
   openai: {
     content: () => '/chat/completions',
     images: () => '/images/generations',
     embed: () => '/embeddings',
-    count_tokens: undefined,
-    compact: undefined,
   },
   anthropic: {
     content: () => '/messages',
-    images: undefined,
-    embed: undefined,
     count_tokens: () => '/messages/count_tokens',
-    compact: undefined,
   },
   gemini: {
     content: (upstreamModel, framing) =>
@@ -33,7 +28,6 @@ export const upstreamPaths: Readonly<Record<DialectName, UpstreamPaths>> = {
     images: (upstreamModel) => `/${resourcePath(upstreamModel)}:generateContent`,
     embed: (upstreamModel) => `/${resourcePath(upstreamModel)}:batchEmbedContents`,
     count_tokens: (upstreamModel) => `/${resourcePath(upstreamModel)}:countTokens`,
-    compact: undefined,
   },
 };
 

@@ -3,7 +3,7 @@
  * The conventions (open-telemetry/semantic-conventions-genai) have no release yet; a change of them
  * needs a change of this file only.
  */
-import type { OperationName } from '../call.ts';
+import type { OperationName } from '../apis.ts';
 import type { DialectName, ProtocolName } from '../ports/catalog.ts';
 
 export const scopeName = 'tollgate';

@@ -1,20 +1,11 @@
 /** The port that lists the models: who may use them, their prices, and the channels behind them. */
+import type { protocolNames } from '../apis.ts';
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
 import type { RateLimits } from './rates.ts';
 import type { AllowedMembers } from './reach-members.ts';
 import type { Timeouts } from './timeouts.ts';
-
-/** All APIs. `protocols/table.ts` needs a row for each; the compiler checks it. */
-export const protocolNames = [
-  'chat',
-  'images',
-  'native',
-  'responses',
-  'messages',
-  'embeddings',
-] as const;
 
 /** An API that callers use to call the gateway. */
 export type ProtocolName = (typeof protocolNames)[number];
@@ -276,7 +267,7 @@ export interface Channel {
   readonly weight?: number;
   /**
    * The channel serves only models whose price for callers is at most this, in nanos: per million
-   * output tokens (for embeddings, input tokens), or for the most expensive image.
+   * output tokens (input tokens, if there is no output), or for the most expensive image.
    */
   readonly maxPriceNanos?: Nanos;
   /**
@@ -337,7 +328,7 @@ export interface Model {
   readonly sameVectors?: boolean;
   /**
    * The APIs through which the model is offered. Default: `images` for a price per image, else
-   * `chat`, `native`, `responses` and `messages`; `embeddings` must always be named.
+   * `chat`, `native`, `responses` and `messages`; others must always be named.
    */
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */

@@ -2,6 +2,7 @@
  * The optional port that looks at a call before it is paid for: moderation, allow-lists, an audit
  * of prompts, labels for the usage record.
  */
+import type { OperationName } from '../apis.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
 import type { Model, ProtocolName } from './catalog.ts';
 import type { ApiKey } from './key-store.ts';
@@ -14,7 +15,7 @@ export interface GuardedCall {
   readonly model: Model;
   /** The API that the caller used; the members of the body are those of this API. */
   readonly protocol: ProtocolName;
-  readonly operation: 'content' | 'images' | 'embed' | 'count_tokens' | 'compact';
+  readonly operation: OperationName;
   /**
    * The request body as parsed JSON, frozen at every level. Parsed at the first use, so a guard
    * that needs no content costs no time. It is a prompt: keep it out of logs.

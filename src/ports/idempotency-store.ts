@@ -3,6 +3,7 @@
  * the header itself. Each operation is one atomic step; `idempotencyStoreContract` tests a store.
  */
 import type { CallOptions, MaybePromise } from './call-options.ts';
+import type { ProtocolName } from './catalog.ts';
 
 /** A claim of a name by a call. */
 export interface ClaimInput {
@@ -16,7 +17,7 @@ export interface ClaimInput {
    * Records of images are forgotten later than records of chats, because an image that may have
    * been made was expensive.
    */
-  readonly operation: 'chat' | 'images' | 'responses' | 'messages' | 'embeddings';
+  readonly operation: ProtocolName;
   /** Globally unique, made by the gateway. Only its holder may finish or abandon the claim. */
   readonly claimId: string;
   /** The `x-request-id` of the claiming call, which callers that repeat it are shown. */

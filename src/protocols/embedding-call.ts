@@ -1,6 +1,8 @@
 /** The call of an embedding request, of whatever shape: inputs without any output. */
+
+import { operations } from '../apis.ts';
 import type { Tape } from '../bytes/json/tape.ts';
-import { type Call, type GuardedUse, operations, type PromptSize } from '../call.ts';
+import type { Call, GuardedUse, PromptSize } from '../call.ts';
 
 export function embeddingCall(
   tape: Tape,

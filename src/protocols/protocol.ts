@@ -3,10 +3,11 @@
  * read the row; none of them checks a protocol's name.
  */
 
+import type { ApiCalls, Framing, Operation } from '../apis.ts';
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { Tape } from '../bytes/json/tape.ts';
 import type { Span } from '../bytes/json/text.ts';
-import type { Call, Framing, Operation } from '../call.ts';
+import type { Call } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';
@@ -20,7 +21,6 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
-import type { ApiCalls } from './calls.ts';
 
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];
@@ -232,7 +232,7 @@ export interface RelayRules {
    * The paths of operations below the base URL, where they are not those of the dialect:
    * `/responses`.
    */
-  readonly paths?: Partial<Dialect['paths']>;
+  readonly paths?: Dialect['paths'];
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /**
    * The parts of a body that the upstream could not read, such as reasoning of another provider.

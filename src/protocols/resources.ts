@@ -1,6 +1,5 @@
 /** What a path stands for, also one that a client with a wrong base URL sends. */
-import type { Operation } from '../call.ts';
-import type { PathMethod } from './calls.ts';
+import type { Operation, PathMethod } from '../apis.ts';
 import type { CallRoute, PathSettings, Protocol, StoredReplyRoute } from './protocol.ts';
 import { unservedPath } from './unserved.ts';
 

@@ -1,7 +1,7 @@
 /** Builds responses: the headers that each of them has, and errors in the caller's dialect. */
 import { randomUUID } from 'node:crypto';
+import type { Framing } from '../apis.ts';
 import { maxUnpacedBytes, piecesOf, type ReplyPieces } from '../bytes/body/paced-reply.ts';
-import type { Framing } from '../call.ts';
 import { type ErrorCode, type GatewayError, isGatewayError, statusOf } from '../errors.ts';
 import { type FailureReason, failureReasonOf } from '../failure-reasons.ts';
 import type {

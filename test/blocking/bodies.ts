@@ -1,5 +1,5 @@
 /** Bodies made to keep the event loop busy, and a search for worse ones. */
-import type { DialectName } from '../../src/ports/catalog.ts';
+import { type DialectName, dialectNames } from '../../src/ports/catalog.ts';
 
 /** A body, and whether its call is relayed or translated. */
 export interface WorstBody {
@@ -215,7 +215,7 @@ const places: readonly (readonly [string, (list: string) => string])[] = [
 export function searchedBodies(): readonly WorstBody[] {
   return places.flatMap(([place, bodyOf]) =>
     units.flatMap((unit) =>
-      (['openai', 'gemini', 'anthropic'] as const).map((dialect) => {
+      dialectNames.map((dialect) => {
         const values = (unit.match(/[:,[{]/g)?.length ?? 0) + 1;
         const count = Math.floor(99_000 / values / (place === 'schema lists' ? 2 : 1));
         const name = `${count} × ${unit} in ${place}, chat to ${dialect}`;

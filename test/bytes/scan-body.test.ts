@@ -2,13 +2,13 @@
 /** A body in chunks, with long strings elided, reads the same as in one buffer. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { operations } from '../../src/apis.ts';
 import { wholeBody } from '../../src/bytes/body/body.ts';
 import { bodyFromChunks } from '../../src/bytes/body/elide.ts';
 import { spliceMembers } from '../../src/bytes/body/splice.ts';
 import { parsePart, scanBody } from '../../src/bytes/json/scan/body.ts';
 import { scanJson } from '../../src/bytes/json/scan/scan.ts';
 import { root, type Tape } from '../../src/bytes/json/tape.ts';
-import { operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';
 import { readImages } from '../../src/protocols/images/read.ts';

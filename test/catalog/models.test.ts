@@ -1,6 +1,8 @@
 // suite: slow
 /** Models that could not be served are refused at start-up, with their path and the remedy. */
+
 import { describe, expect, it } from 'vitest';
+import { protocolNames } from '../../src/apis.ts';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';
@@ -37,25 +39,16 @@ const meant = (name: string): string =>
   `does not exist. Did you mean ${name}? The names are in the types Model and Channel.`;
 const notPrintable =
   'must be printable ASCII without space around it; trim what was read from a file.';
+const quoted = protocolNames.map((name) => `'${name}'`);
+const listed = (conjunction: 'and' | 'or'): string =>
+  `${quoted.slice(0, -1).join(', ')} ${conjunction} ${quoted.at(-1)}`;
 const token = { per: 'token', rates: { input: 1n, output: 1n } };
 
 const members: readonly Row[] = [
   ['vendor', notTextIfGiven, 'must be text of at least one character'],
-  [
-    'protocols',
-    [null, 'chat', {}],
-    "must be a list of 'chat', 'images', 'native', 'responses', 'messages' and 'embeddings'.",
-  ],
-  [
-    'protocols',
-    [[]],
-    "must name 'chat', 'images', 'native', 'responses', 'messages' or 'embeddings', one at least.",
-  ],
-  [
-    'protocols[0]',
-    [['chats'], [null]],
-    "must be 'chat', 'images', 'native', 'responses', 'messages' or 'embeddings'.",
-  ],
+  ['protocols', [null, 'chat', {}], `must be a list of ${listed('and')}.`],
+  ['protocols', [[]], `must name ${listed('or')}, one at least.`],
+  ['protocols[0]', [['chats'], [null]], `must be ${listed('or')}.`],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
   ['groups[0]', notText.map((group) => [group]), 'must be text of at least one character'],
   [

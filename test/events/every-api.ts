@@ -2,7 +2,10 @@
  * Calls of every API over every kind of upstream, relayed and translated, with canaries in their
  * prompts and replies, and what an upstream answers to whatever it is asked.
  */
-import type { DialectName, Model } from '../../src/ports/catalog.ts';
+
+import { apiCalls } from '../../src/apis.ts';
+import { upstreamPaths } from '../../src/dialects/paths.ts';
+import { type DialectName, dialectNames, type Model } from '../../src/ports/catalog.ts';
 import { canaries } from '../faults/canaries.ts';
 import { dividedEvents, priceOf, replies, requestOf } from '../faults/requests.ts';
 import { isStream, type Kind, kinds } from '../faults/row.ts';
@@ -24,12 +27,15 @@ export interface Route {
   readonly dialect: DialectName;
 }
 
-const contentDialects: readonly DialectName[] = ['openai', 'gemini', 'anthropic'];
-const otherDialects: readonly DialectName[] = ['openai', 'gemini'];
+/** The dialects that can serve a family. */
+function dialectsOf(family: Family): readonly DialectName[] {
+  const { operation } = apiCalls[family === 'content' ? 'chat' : family];
+  return dialectNames.filter((dialect) => upstreamPaths[dialect][operation.name] !== undefined);
+}
 
 /** Every kind of call over every dialect that can serve it. */
 export const routes: readonly Route[] = kinds.flatMap((kind) =>
-  (familyOf(kind) === 'content' ? contentDialects : otherDialects).map((dialect) => ({
+  dialectsOf(familyOf(kind)).map((dialect) => ({
     kind,
     dialect,
   })),
@@ -37,9 +43,9 @@ export const routes: readonly Route[] = kinds.flatMap((kind) =>
 
 /** The models: for each dialect and family one with two channels, and a fallback to the next. */
 export const everyModel: readonly Model[] = [
-  ...modelsOf('content', contentDialects, 'chat'),
-  ...modelsOf('images', otherDialects, 'image'),
-  ...modelsOf('embeddings', otherDialects, 'embeddings'),
+  ...modelsOf('content', 'chat'),
+  ...modelsOf('images', 'image'),
+  ...modelsOf('embeddings', 'embeddings'),
 ];
 
 type Family = 'content' | 'images' | 'embeddings';
@@ -49,7 +55,8 @@ function familyOf(kind: Kind): Family {
   return kind.includes('embeddings') ? 'embeddings' : 'content';
 }
 
-function modelsOf(family: Family, dialects: readonly DialectName[], kind: Kind): readonly Model[] {
+function modelsOf(family: Family, kind: Kind): readonly Model[] {
+  const dialects = dialectsOf(family);
   const protocols =
     family === 'content' ? (['chat', 'responses', 'messages', 'native'] as const) : [family];
   return dialects.map((dialect, index) => {

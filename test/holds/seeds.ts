@@ -1,6 +1,6 @@
 /** Valid bodies of each protocol, with every kind of content that a prompt may have. */
 import type { JsonObject } from '../../src/json.ts';
-import type { Capabilities } from '../../src/ports/catalog.ts';
+import { type Capabilities, dialectNames } from '../../src/ports/catalog.ts';
 import { messagesAliases, messagesSeeds } from './messages-seeds.ts';
 
 /** The test data of one protocol. */
@@ -290,7 +290,7 @@ export const protocolRows: readonly ProtocolRow[] = [
       { path: '/v1/chat/completions', members: { model: 'm' } },
       { path: '/v1/chat/completions', members: { model: 'm', stream: true } },
     ],
-    dialects: ['openai', 'gemini', 'anthropic'],
+    dialects: dialectNames,
     seeds: chatSeeds,
     aliases: [
       ...chatAliases,
@@ -306,7 +306,7 @@ export const protocolRows: readonly ProtocolRow[] = [
       { path: '/v1beta/models/m:generateContent', members: {} },
       { path: '/v1beta/models/m:streamGenerateContent', search: 'alt=sse', members: {} },
     ],
-    dialects: ['openai', 'gemini', 'anthropic'],
+    dialects: dialectNames,
     seeds: nativeSeeds,
     aliases: [
       ...nativeAliases,
@@ -319,7 +319,7 @@ export const protocolRows: readonly ProtocolRow[] = [
   {
     ...responsesRow,
     served: 'relayed, or translated for other providers',
-    dialects: ['openai', 'gemini', 'anthropic'],
+    dialects: dialectNames,
   },
   {
     ...responsesRow,

@@ -1,8 +1,8 @@
 /** The tables of the members of models and channels in docs agree with the types. */
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { protocolNames } from '../../src/apis.ts';
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
-import { protocolNames } from '../../src/ports/catalog.ts';
 import { parse, readText } from './sources.ts';
 
 describe('docs', () => {

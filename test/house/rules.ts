@@ -1,5 +1,8 @@
 /** The style rules: each with the files it covers and a sample that breaks it. */
+
 import ts from 'typescript';
+import { operations, protocolNames } from '../../src/apis.ts';
+import { dialectNames } from '../../src/ports/catalog.ts';
 import { nodesOf, placeOf, resolveImport, sources } from './sources.ts';
 
 /** A style rule; `find` returns the positions that break it. */
@@ -322,9 +325,9 @@ function isPublic(path: string, name: string): boolean {
 }
 
 const names: ReadonlySet<string> = new Set([
-  ...['chat', 'images', 'native'],
-  ...['content', 'count_tokens'],
-  ...['openai', 'gemini', 'anthropic'],
+  ...protocolNames,
+  ...Object.keys(operations),
+  ...dialectNames,
 ]);
 
 /** What a stage needs to know of them is in their rows: a comparison would miss the next one. */

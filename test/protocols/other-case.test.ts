@@ -7,9 +7,10 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { operations } from '../../src/apis.ts';
 import { wholeBody } from '../../src/bytes/body/body.ts';
 import { scanBody } from '../../src/bytes/json/scan/body.ts';
-import { type Call, operations } from '../../src/call.ts';
+import type { Call } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';

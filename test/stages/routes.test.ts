@@ -247,7 +247,7 @@ const rows: readonly (readonly [method: string, path: string, route: string])[] 
   ['POST', '!/', lost('openai')],
   ['GET', '!/v1/key', lost('openai')],
   ['GET', '!/v1/organizations', lost('openai')],
-  ['POST', '!/v1/rerank', lost('openai')],
+  ['POST', '!/v1/searches', lost('openai')],
   ['POST', '!/v1beta1/models/g:generateContent', lost('gemini')],
   ['POST', '!/v2/models/g:generateContent', lost('openai')],
   ['POST', '!/models/g:generateContent', lost('gemini')],

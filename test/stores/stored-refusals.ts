@@ -1,7 +1,8 @@
 /** Reads the rows of a table of refusals, in the forms of all drivers. */
+
+import { protocolNames } from '../../src/apis.ts';
 import { type ErrorCode, isErrorCode } from '../../src/errors.ts';
 import { storedReason } from '../../src/failure-reasons.ts';
-import { protocolNames } from '../../src/ports/catalog.ts';
 import type { RecordedRefusals } from '../../src/ports/refusal-log.ts';
 import { integerAt, textAt, textOrNoneAt } from '../../src/stores/sql/columns.ts';
 

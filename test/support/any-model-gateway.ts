@@ -2,7 +2,9 @@
  * A gateway in process that serves every model name over one channel, for tests of relayed and
  * translated calls.
  */
+
 import { setImmediate } from 'node:timers/promises';
+import { apiCalls, protocolNames } from '../../src/apis.ts';
 import type { DialectTable } from '../../src/dialects/table.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import type { Gateway } from '../../src/gateway.ts';
@@ -57,7 +59,7 @@ export function anyModelGateway(setup: AnyModelSetup = {}): AnyModelGateway {
     ...anyModel,
     id,
     channels: [{ ...plainChannel(dialect), ...channel }],
-    // Embeddings have no price per image.
+    // What makes no output has no price per image.
     ...(model?.price?.per === 'image' ? { protocols: contentProtocols } : {}),
     ...model,
   });
@@ -101,10 +103,10 @@ function headersOf(body: Uint8Array): Readonly<Record<string, string>> {
   };
 }
 
-const contentProtocols = ['chat', 'images', 'native', 'responses', 'messages'] as const;
+const contentProtocols = protocolNames.filter((name) => apiCalls[name].operation.hasOutputTokens);
 const anyModel = {
   vendor: 'Acme',
-  protocols: [...contentProtocols, 'embeddings'],
+  protocols: protocolNames,
   groups: ['staff'],
   price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
   maxOutputTokens: 1_000,

@@ -2,7 +2,7 @@
 /** Media that the upstream's models don't accept: refused by name, before anything is sent. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/catalog.ts';
+import { type DialectName, dialectNames } from '../../src/ports/catalog.ts';
 import {
   anyModelGateway,
   type CallerRequest,
@@ -141,7 +141,7 @@ async function answer(
 }
 
 const pairs = callers.flatMap(([name, own, at, request]) =>
-  (['openai', 'anthropic', 'gemini'] as const)
+  dialectNames
     .filter((dialect) => dialect !== own)
     .map((dialect) => [name, dialect, at, request] as const),
 );

@@ -1,8 +1,8 @@
 /** The routes of reports on recorded refusals. */
 import { z } from 'zod';
+import { protocolNames } from '../../apis.ts';
 import { errorCodes } from '../../errors.ts';
 import { failureReasons } from '../../failure-reasons.ts';
-import { protocolNames } from '../../ports/catalog.ts';
 import { type RefusalReportQuery, refusalGroupings } from '../../stores/sql/refusal-report.ts';
 import { type Route, route } from './route.ts';
 import { get, given, integer, numberOf, pairPattern, shortText } from './shapes.ts';

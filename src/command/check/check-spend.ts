@@ -4,11 +4,12 @@
  */
 import { createServer } from 'node:http';
 import { nodeAdapter } from '../../../adapters/node.ts';
+import { apiCalls } from '../../apis.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import type { Clock } from '../../clock.ts';
 import { createGateway } from '../../gateway.ts';
 import { issueKey } from '../../issue-key.ts';
-import type { Channel, Model, ProtocolName } from '../../ports/catalog.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { formatMoney, money } from '../../prices/amount.ts';
@@ -58,19 +59,14 @@ interface CheckRequest {
   readonly body: object;
 }
 
-/** The cheapest call of the first of these APIs that the model offers. */
-function requestFor(offered: readonly ProtocolName[], model: string): CheckRequest | undefined {
-  const messages = [{ role: 'user', content: 'Answer with: ok' }];
-  const requests: readonly (readonly [ProtocolName, CheckRequest])[] = [
-    ['chat', { path: '/v1/chat/completions', body: { model, messages, max_tokens: 64 } }],
-    ['messages', { path: '/v1/messages', body: { model, messages, max_tokens: 64 } }],
-    [
-      'responses',
-      { path: '/v1/responses', body: { model, input: 'Answer with: ok', max_output_tokens: 64 } },
-    ],
-    ['embeddings', { path: '/v1/embeddings', body: { model, input: 'ok' } }],
-  ];
-  return requests.find(([name]) => offered.includes(name))?.[1];
+/** The cheapest call of the first API of the table that the model offers. */
+function requestFor(offered: readonly string[], model: string): CheckRequest | undefined {
+  for (const [name, { paths, shortest }] of Object.entries(apiCalls)) {
+    const [path] = Object.keys(paths);
+    if (!offered.includes(name) || path === undefined || shortest === undefined) continue;
+    return { path, body: { model, ...shortest } };
+  }
+  return undefined;
 }
 
 async function callThrough(

@@ -1,6 +1,7 @@
 /** Counts the images of a native reply as it streams, for models that are priced per image. */
+
+import type { Framing } from '../../apis.ts';
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
-import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments, whenStringBegins } from '../taps/watch-documents.ts';
 

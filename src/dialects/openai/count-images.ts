@@ -1,6 +1,7 @@
 /** Counts the images of a chat reply as it passes, for models that are priced by the image. */
+
+import type { Framing } from '../../apis.ts';
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
-import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments, whenStringBegins } from '../taps/watch-documents.ts';
 

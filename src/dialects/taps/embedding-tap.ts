@@ -12,19 +12,21 @@ import type { Usage } from '../../money.ts';
 import { byteBounds, type FailureReport, type StreamTap } from './tap.ts';
 
 export interface EmbeddingTapOptions {
-  readonly usageMember: string;
+  /** The top-level members that state the usage. */
+  readonly usageMembers: readonly string[];
   /** The top-level member that lists the vectors; undefined if the reply is a single one. */
   readonly vectorsMember: string | undefined;
-  readonly readUsage: (usage: JsonValue | undefined) => Usage | undefined;
+  /** Reads a whole reply, or one that has only `usageMembers`. */
+  readonly readUsage: (reply: JsonValue) => Usage | undefined;
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
   /** The remark in the usage record for a complete reply with this number of vectors. */
   readonly remarkOn: (vectors: number) => FailureReason | undefined;
 }
 
 export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
-  const { usageMember, vectorsMember, readUsage, inBandFailure, remarkOn } = options;
+  const { usageMembers, vectorsMember, readUsage, inBandFailure, remarkOn } = options;
   const watch = jsonWatch({
-    capture: [usageMember, 'error'],
+    capture: [...usageMembers, 'error'],
     ...(vectorsMember === undefined ? {} : { countIn: { array: vectorsMember, member: '' } }),
     skipsNumbers: true,
   });
@@ -35,6 +37,10 @@ export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
   const captured = (name: string): JsonValue | undefined => {
     const text = watch.end().captured[name];
     return text === undefined ? undefined : parseBoundedExactly(text);
+  };
+  const usageIn = (name: string): readonly (readonly [string, JsonValue])[] => {
+    const value = captured(name);
+    return value === undefined ? [] : [[name, value]];
   };
 
   return {
@@ -52,7 +58,7 @@ export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
     finished: () => false,
     complete: () => watch.end().complete,
     failure: () => failure,
-    usage: () => readUsage(captured(usageMember)),
+    usage: () => readUsage(Object.fromEntries(usageMembers.flatMap(usageIn))),
     // A vector has no tokens.
     countedTokens: () => 0,
     progress: () => 0,

@@ -1,12 +1,12 @@
 /** Watches the documents of a reply as it passes: a single document, or one in each event. */
 
+import type { Framing } from '../../apis.ts';
 import {
   type ExtractionRule,
   type StringSink,
   stringExtractor,
 } from '../../bytes/json/stream/string-extractor.ts';
 import { parseEvents } from '../../bytes/sse.ts';
-import type { Framing } from '../../call.ts';
 
 export interface DocumentWatch {
   readonly root: ExtractionRule;

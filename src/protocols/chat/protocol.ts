@@ -1,5 +1,6 @@
 /** `POST /v1/chat/completions`: OpenAI's chat completions. */
 
+import { apiCalls } from '../../apis.ts';
 import { replyParser } from '../../bounded-json.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
@@ -13,7 +14,6 @@ import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { apiCalls } from '../calls.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readChat } from './read.ts';

@@ -3,9 +3,10 @@
  * the call.
  */
 import { z } from 'zod';
+import { operations } from '../../apis.ts';
 import { parsedValue } from '../../bytes/json/scan/body.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';

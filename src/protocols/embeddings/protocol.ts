@@ -1,5 +1,6 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings. */
 
+import { apiCalls } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import type { Call } from '../../call.ts';
 import { type EmbeddingFormat, embeddingRepair } from '../../dialects/openai/embedding-repair.ts';
@@ -7,15 +8,18 @@ import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { embeddingTap } from '../../dialects/taps/embedding-tap.ts';
 import { openaiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import { GatewayError } from '../../errors.ts';
-import { items, member } from '../../json.ts';
+import { items, type JsonValue, member } from '../../json.ts';
+import type { Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { apiCalls } from '../calls.ts';
 import { fieldOf } from '../fields.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
 import { readEmbeddings } from './read.ts';
+
+const readUsage = (reply: JsonValue): Usage | undefined =>
+  openaiEmbeddingUsage(member(reply, 'usage'));
 
 const embeddingsRelay: RelayRules = {
   edits: (call, upstreamModel, { capabilities }) => {
@@ -29,15 +33,15 @@ const embeddingsRelay: RelayRules = {
   },
   tap: (call) =>
     embeddingTap({
-      usageMember: 'usage',
+      usageMembers: ['usage'],
       vectorsMember: 'data',
-      readUsage: openaiEmbeddingUsage,
+      readUsage,
       inBandFailure: openaiInBandFailure,
       remarkOn: (vectors) => countRemark(vectors, call),
     }),
   invalidReplyReason: (reply) =>
     Array.isArray(member(reply, 'data')) ? undefined : 'upstream_protocol_error',
-  readUsage: (reply) => openaiEmbeddingUsage(member(reply, 'usage')),
+  readUsage,
   remarks: (reply, call, usage) => ({
     reason: countRemark(items(member(reply, 'data')).length, call),
     notes: usage === undefined ? { 'x-tollgate-estimated': 'usage' } : {},

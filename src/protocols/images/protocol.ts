@@ -1,5 +1,6 @@
 /** `POST /v1/images/generations`: OpenAI's image generation. */
 
+import { apiCalls } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
@@ -11,7 +12,6 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { apiCalls } from '../calls.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readImages } from './read.ts';

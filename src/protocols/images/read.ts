@@ -1,8 +1,9 @@
 /** Reads an image generation request. */
 import { z } from 'zod';
+import { operations } from '../../apis.ts';
 import { parsedValue } from '../../bytes/json/scan/body.ts';
 import { root, type Tape } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { promptTally, sizeOf } from '../../dialects/measure/prompt-size.ts';
 import { addTopLevelReferences } from '../../dialects/measure/referenced-media.ts';
 import { checkExtraBody } from '../extra-body.ts';

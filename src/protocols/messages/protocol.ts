@@ -1,9 +1,10 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
 
+import { apiCalls, operations } from '../../apis.ts';
 import { cutElements } from '../../bytes/json/edit-elements.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Span } from '../../bytes/json/text.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { anthropicInBandFailure } from '../../dialects/anthropic/errors.ts';
 import { pingEvent } from '../../dialects/anthropic/stream-events.ts';
 import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
@@ -14,7 +15,6 @@ import type { IncomingHeaders } from '../../http.ts';
 import { type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { anthropicCaller, anthropicVersionHeader } from '../callers/anthropic.ts';
-import { apiCalls } from '../calls.ts';
 import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
 import { modelEdit } from '../model-edit.ts';
 import type {

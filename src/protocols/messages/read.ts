@@ -3,8 +3,9 @@
  * All else is for the upstream to judge, because the bounds of the other members differ by model.
  */
 import { z } from 'zod';
+import { operations } from '../../apis.ts';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';

@@ -3,6 +3,7 @@
  * are two rows of the table, because requests and replies differ, and one API for catalogs.
  */
 
+import { type ApiCalls, apiCalls } from '../../apis.ts';
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
@@ -14,19 +15,19 @@ import { embeddingTap } from '../../dialects/taps/embedding-tap.ts';
 import { geminiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import type { Usage } from '../../money.ts';
 import { geminiCaller } from '../callers/gemini.ts';
-import { type ApiCalls, apiCalls } from '../calls.ts';
 import { fieldOf } from '../fields.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { countRemark } from '../vector-count.ts';
 import { readBatchEmbedContents, readEmbedContent } from './read.ts';
 
-const readUsage: RelayRules['readUsage'] = (reply) =>
+const readUsage = (reply: JsonValue): Usage | undefined =>
   geminiEmbeddingUsage(member(reply, 'usageMetadata'));
 
 const tapOptions = {
-  usageMember: 'usageMetadata',
-  readUsage: geminiEmbeddingUsage,
+  usageMembers: ['usageMetadata'],
+  readUsage,
   inBandFailure: geminiInBandFailure,
 } as const;
 

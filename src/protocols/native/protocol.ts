@@ -1,8 +1,9 @@
 /** `POST /v1beta/models/{model}:generateContent` and its siblings: the native (Gemini) protocol. */
 
+import { apiCalls, operations } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { envelopePrefixes } from '../../canonical/envelope.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
@@ -16,7 +17,6 @@ import { geminiUsage, usageOfMetadata } from '../../dialects/gemini/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { member } from '../../json.ts';
 import { geminiCaller } from '../callers/gemini.ts';
-import { apiCalls } from '../calls.ts';
 import { inEverySpelling, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { readNative } from './read.ts';

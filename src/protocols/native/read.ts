@@ -1,7 +1,8 @@
 /** Reads a native (Gemini) content request. Model and method are in the path. */
 import { z } from 'zod';
+import { operations } from '../../apis.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
-import { type Call, operations, type PromptSize } from '../../call.ts';
+import type { Call, PromptSize } from '../../call.ts';
 import { measureNative } from '../../dialects/gemini/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';

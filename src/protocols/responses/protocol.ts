@@ -1,8 +1,9 @@
 /** `POST /v1/responses` and its siblings: OpenAI's Responses API. */
 
+import { apiCalls, operations } from '../../apis.ts';
 import { replyParser } from '../../bounded-json.ts';
 import { none, root } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { refusesSealedContent, responseFailure } from '../../dialects/openai/responses/errors.ts';
 import { referableDocument } from '../../dialects/openai/responses/referable.ts';
 import { responsesStreamTap } from '../../dialects/openai/responses/stream-tap.ts';
@@ -13,7 +14,6 @@ import type { ReferableReply } from '../../dialects/taps/tap.ts';
 import { GatewayError } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { apiCalls } from '../calls.ts';
 import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { sessionHeader } from '../session-header.ts';

@@ -3,9 +3,10 @@
  * and extracts what prices the call. All else is for the upstream to judge.
  */
 import { z } from 'zod';
+import { operations } from '../../apis.ts';
 import { parsedValue } from '../../bytes/json/scan/body.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
-import { type Call, operations } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import {
   type MeasuredItem,
   measureResponses,

@@ -2,7 +2,7 @@
  * Computes once what the configuration determines for a model and its channels, so that no call has
  * to: merged timeouts, addresses, headers, and the channels that may serve a group.
  */
-import type { Framing } from '../../call.ts';
+import type { Framing } from '../../apis.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import type { DialectTable } from '../../dialects/table.ts';
 import type { NoChannelReason } from '../../failure-reasons.ts';

@@ -1,5 +1,6 @@
 /** The models that a key may use, and the warning about a group that may use none. */
-import { type Model, type ProtocolName, protocolNames } from '../../ports/catalog.ts';
+import { protocolNames } from '../../apis.ts';
+import type { Model, ProtocolName } from '../../ports/catalog.ts';
 import type { Authenticated } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
 

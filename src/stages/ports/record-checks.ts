@@ -5,7 +5,7 @@
  * channel.
  */
 import type { z } from 'zod';
-import { embeddingProblem, outputPriceProblem } from '../../catalog/model-problems.ts';
+import { inputOnlyProblem, outputPriceProblem } from '../../catalog/model-problems.ts';
 import { modelRemedyOf, modelSchema } from '../../catalog/model-schema.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../../ports/key-schema.ts';
@@ -149,9 +149,9 @@ function isModel(value: unknown): boolean {
 
 /** What a catalog in code refuses when it is created. */
 function pricingProblem(model: Model): WrongMember | undefined {
-  const embedding = embeddingProblem(model);
-  if (embedding !== undefined) {
-    return { member: embedding.member, problem: `is wrong: ${embedding.problem}` };
+  const wrong = inputOnlyProblem(model);
+  if (wrong !== undefined) {
+    return { member: wrong.member, problem: `is wrong: ${wrong.problem}` };
   }
   const problem = outputPriceProblem(model);
   return problem === undefined ? undefined : { member: 'price.rates.output', problem };

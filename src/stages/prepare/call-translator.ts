@@ -3,9 +3,10 @@
  * into the common form once, for any number of channels.
  */
 import { setImmediate } from 'node:timers/promises';
+import type { OperationName } from '../../apis.ts';
 import { rawValues } from '../../bytes/json/edit-elements.ts';
 import { parseBodyExactly } from '../../bytes/json/scan/body.ts';
-import type { Call, OperationName } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { maxTranslatedValues, tooComplex } from '../../canonical/complexity.ts';
 import { estimateTokens } from '../../canonical/estimate-tokens.ts';
 import { capabilitiesOf } from '../../dialects/capabilities.ts';
@@ -53,11 +54,11 @@ export interface CallTranslator {
 
 export function callTranslator(admitted: Admitted, server: ProtocolCodecs): CallTranslator {
   const readers = readersOf(admitted, server);
-  const { name } = admitted.call.operation;
+  const { form, prepare } = codecOf(translators[admitted.call.operation.name]);
   return {
     prepare: (target, client) =>
-      translators[name](translationInput(admitted, target, { client, server, readers })),
-    readInTurns: () => readInTurns(readers, name),
+      prepare(translationInput(admitted, target, { client, server, readers })),
+    readInTurns: () => readInTurns(readers, form),
   };
 }
 
@@ -101,16 +102,8 @@ function readersOf(
   };
 }
 
-const formOf: Readonly<Record<OperationName, 'content' | 'images' | 'embeddings'>> = {
-  content: 'content',
-  images: 'images',
-  embed: 'embeddings',
-  count_tokens: 'content',
-  compact: 'content',
-};
-
-async function readInTurns(readers: RequestReaders, operation: OperationName): Promise<void> {
-  for (const step of [readers.parsed, readers[formOf[operation]]]) {
+async function readInTurns({ parsed, ...readers }: RequestReaders, form: Form): Promise<void> {
+  for (const step of [parsed, readers[form]]) {
     await setImmediate();
     // It throws again when the call is prepared.
     if ('error' in resultOf<unknown>(step)) return;
@@ -144,44 +137,66 @@ function translationInput(
   return { admitted, dialect, target, head, ...codecs };
 }
 
-const translators: Readonly<Record<OperationName, (input: TranslationInput) => Prepared>> = {
-  content: (input) => prepareTranslated(translationOf(input)),
-  images: ({ admitted, readers, dialect, client, target, head }) =>
-    prepareTranslatedImage({
-      request: readers.images(),
-      dialect,
-      codec: codecOf(client.images),
-      target,
-      head,
-      strict: admitted.model.strict === true,
-    }),
-  embed: ({ admitted, readers, dialect, client, target, head }) =>
-    prepareTranslatedEmbeddings({
-      call: admitted.call,
-      model: admitted.model,
-      caller: readers.embeddings(),
-      dialect,
-      codec: codecOf(client.embeddings),
-      target,
-      head,
-      maxPieces: admitted.received.settings.maxEmbeddingPieces,
-    }),
-  count_tokens: (input) => {
-    const { tokenCounter } = input.client;
-    const translation = translationOf(input);
-    const codec = codecOf(input.server.countTokens);
-    return tokenCounter === undefined
-      ? estimatedCount(translation, codec)
-      : prepareUpstreamCount(translation, tokenCounter, codec);
-  },
-  compact: () => {
-    throw new GatewayError(
-      'not_portable',
-      "This model can't compact conversations, because its provider has no Responses API. " +
-        'Use a model whose provider has one.',
-    );
+type Form = Exclude<keyof RequestReaders, 'parsed'>;
+
+interface Translator {
+  /** What the request is read into. */
+  readonly form: Form;
+  prepare(input: TranslationInput): Prepared;
+}
+
+/** An operation that is missing is relayed only. */
+const translators: Readonly<Partial<Record<OperationName, Translator>>> = {
+  content: { form: 'content', prepare: (input) => prepareTranslated(translationOf(input)) },
+  images: { form: 'images', prepare: prepareImage },
+  embed: { form: 'embeddings', prepare: prepareEmbeddings },
+  count_tokens: { form: 'content', prepare: prepareCount },
+  compact: {
+    form: 'content',
+    prepare: () => {
+      throw new GatewayError(
+        'not_portable',
+        "This model can't compact conversations, because its provider has no Responses API. " +
+          'Use a model whose provider has one.',
+      );
+    },
   },
 };
+
+function prepareImage(input: TranslationInput): Prepared {
+  const { admitted, readers, dialect, client, target, head } = input;
+  return prepareTranslatedImage({
+    request: readers.images(),
+    dialect,
+    codec: codecOf(client.images),
+    target,
+    head,
+    strict: admitted.model.strict === true,
+  });
+}
+
+function prepareEmbeddings(input: TranslationInput): Prepared {
+  const { admitted, readers, dialect, client, target, head } = input;
+  return prepareTranslatedEmbeddings({
+    call: admitted.call,
+    model: admitted.model,
+    caller: readers.embeddings(),
+    dialect,
+    codec: codecOf(client.embeddings),
+    target,
+    head,
+    maxPieces: admitted.received.settings.maxEmbeddingPieces,
+  });
+}
+
+function prepareCount(input: TranslationInput): Prepared {
+  const { tokenCounter } = input.client;
+  const translation = translationOf(input);
+  const codec = codecOf(input.server.countTokens);
+  return tokenCounter === undefined
+    ? estimatedCount(translation, codec)
+    : prepareUpstreamCount(translation, tokenCounter, codec);
+}
 
 function translationOf(input: TranslationInput): Translation {
   const { admitted, readers, dialect, client, target, head } = input;

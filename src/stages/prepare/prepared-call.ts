@@ -3,10 +3,11 @@
  * the upstream's reply is turned into the caller's.
  */
 
+import type { Framing } from '../../apis.ts';
 import { parseBounded } from '../../bounded-json.ts';
 import type { ReplyPieces } from '../../bytes/body/paced-reply.ts';
 import { asBuffer, startsLikeJson } from '../../bytes/decode.ts';
-import type { Framing, PromptSize } from '../../call.ts';
+import type { PromptSize } from '../../call.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { documentTokens } from '../../dialects/taps/document-tokens.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';

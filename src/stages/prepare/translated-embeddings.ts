@@ -3,9 +3,10 @@
  * upstream takes at once becomes a series of requests; the reply has all vectors or is an error.
  */
 
+import { operations } from '../../apis.ts';
 import { maxUnpacedBytes, type ReplyPieces } from '../../bytes/body/paced-reply.ts';
 import { emptyBytes } from '../../bytes/sse.ts';
-import { type Call, operations, type PromptSize } from '../../call.ts';
+import type { Call, PromptSize } from '../../call.ts';
 import type { EmbeddingRequest } from '../../canonical/embeddings.ts';
 import type { Vector } from '../../canonical/vectors.ts';
 import type { ReplyHead, UpstreamTarget } from '../../dialects/codec.ts';

@@ -2,8 +2,9 @@
  * Translates an image call for an upstream of another dialect. The Base64 data is copied from one
  * document to the other as it streams, and never buffered whole.
  */
+
+import { operations } from '../../apis.ts';
 import { concatBytes } from '../../bytes/sse.ts';
-import { operations } from '../../call.ts';
 import type { ReplyHead, UpstreamTarget } from '../../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
 import type { ImageClientCodec, ImageExchange, ImageRequest } from '../../dialects/image-codec.ts';

@@ -2,9 +2,10 @@
  * Reads and deletes replies that a provider has stored, for the key that got them: asks the account
  * that has the reply. Nothing is held or charged.
  */
+
+import { operations } from '../../apis.ts';
 import { parseBounded } from '../../bounded-json.ts';
 import { concatBytes } from '../../bytes/sse.ts';
-import { operations } from '../../call.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../../errors.ts';
 import type { GatewayResponse } from '../../http.ts';
 import { isJsonObject, items, type JsonValue } from '../../json.ts';

@@ -3,10 +3,10 @@
  * JSON. Reading a row checks it and returns the original record.
  */
 
+import { protocolNames } from '../../apis.ts';
 import { storedReason } from '../../failure-reasons.ts';
 import { jsonWithBigints } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import { protocolNames } from '../../ports/catalog.ts';
 import { isNanos } from '../../ports/quota-input.ts';
 import { callOutcomes, type UsageRecord } from '../../ports/usage-sink.ts';
 import { priceFromJson, priceToJson } from '../../prices/codec.ts';

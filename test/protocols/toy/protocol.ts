@@ -4,7 +4,7 @@
  * `{"says":"…","spent":[in,out]}`, that of the toy dialect, to which it is relayed. An error is
  * `{"oops":"…"}`.
  */
-import { operations } from '../../../src/call.ts';
+import { operations } from '../../../src/apis.ts';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { promptTally, sizeOf } from '../../../src/dialects/measure/prompt-size.ts';
 import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';

@@ -4,10 +4,13 @@
  * dialect and of others, with names that callers make up. The event has the reason, the key's id,
  * the member, the path and the model, and no text of a caller beyond what may be logged.
  */
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { apiCalls, protocolNames } from '../../../src/apis.ts';
+import { upstreamPaths } from '../../../src/dialects/paths.ts';
 import type { GatewayEvent } from '../../../src/events.ts';
-import type { DialectName, ProtocolName } from '../../../src/ports/catalog.ts';
+import { dialectNames, type ProtocolName } from '../../../src/ports/catalog.ts';
 import type { ApiKey } from '../../../src/ports/key-store.ts';
 import { mintSecret } from '../../../src/secret.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';
@@ -46,16 +49,7 @@ const apis: Readonly<Record<Api, (model: string, change: object) => CallerReques
     body: { content: { parts: [{ text: 'hi' }] }, ...change },
   }),
 };
-const apiNames: readonly Api[] = [
-  'chat',
-  'responses',
-  'messages',
-  'embeddings',
-  'images',
-  'native',
-  'native_embeddings',
-];
-const dialects: readonly DialectName[] = ['openai', 'anthropic', 'gemini'];
+const apiNames: readonly Api[] = [...protocolNames, 'native_embeddings'];
 
 /** Each is wrong in every API, and the error names it. */
 const wrongMembers: Readonly<Record<Api, object>> = {
@@ -192,13 +186,14 @@ it('the event of a refusal names what was wrong, and nothing that may not be log
   const one = fc.record({
     kind: fc.constantFrom(...kinds),
     api: fc.constantFrom(...apiNames),
-    dialect: fc.constantFrom(...dialects),
+    dialect: fc.constantFrom(...dialectNames),
     text: named,
   });
   await fc.assert(
     fc.asyncProperty(one, async ({ kind, api, dialect, text }) => {
       const protocols = [api === 'native_embeddings' ? 'embeddings' : api] as const;
-      const hasDialect = dialect !== 'anthropic' || !/embeddings|images/.test(api);
+      const { operation } = apiCalls[protocols[0]];
+      const hasDialect = upstreamPaths[dialect][operation.name] !== undefined;
       const channels = [channel({ dialect: hasDialect ? dialect : 'openai' })];
       const { call, allEvents } = gatewayInProcess({
         models: [

@@ -4,7 +4,7 @@
  * its own status, costs nothing, and another channel is tried.
  */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import { type Channel, dialectNames } from '../../../src/ports/catalog.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';
 import {
   gatewayInProcess,
@@ -102,9 +102,8 @@ const faults: readonly Fault[] = [
   },
 ];
 
-const dialects: readonly DialectName[] = ['openai', 'gemini', 'anthropic'];
 const streamed: readonly Streamed[] = ['chatStream', 'nativeStream'];
-const ways = streamed.flatMap((kind) => dialects.map((dialect) => ({ kind, dialect })));
+const ways = streamed.flatMap((kind) => dialectNames.map((dialect) => ({ kind, dialect })));
 /** Faults after which another channel is tried. */
 const triedElsewhere = faults.filter(({ status }) => status !== 504);
 

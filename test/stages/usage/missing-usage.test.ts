@@ -4,7 +4,7 @@
  * not make the missing part free: for every dialect, whole and streamed, relayed and translated.
  */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import { type Channel, dialectNames } from '../../../src/ports/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   channel,
@@ -69,9 +69,7 @@ const replies: Readonly<Record<DialectName, (usage: unknown, isStream: boolean) 
 };
 
 const kinds: readonly TextKind[] = ['chat', 'chatStream', 'native', 'nativeStream'];
-const ways = kinds.flatMap((kind) =>
-  (['openai', 'gemini', 'anthropic'] as const).map((dialect) => ({ kind, dialect })),
-);
+const ways = kinds.flatMap((kind) => dialectNames.map((dialect) => ({ kind, dialect })));
 
 async function charged(kind: TextKind, dialect: DialectName, usage: unknown) {
   const channels = [channel({ dialect })];

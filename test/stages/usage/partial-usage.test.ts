@@ -5,7 +5,7 @@
  * counted: for every dialect, whole and streamed, relayed and translated.
  */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import { type Channel, dialectNames } from '../../../src/ports/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   channel,
@@ -132,12 +132,11 @@ async function whole(kind: TextKind, dialect: DialectName, stated: object) {
   return { outcome, input: usage?.inputTokens, output: usage?.outputTokens };
 }
 
-const dialects = ['openai', 'gemini', 'anthropic'] as const;
 const streamWays = (['chatStream', 'nativeStream'] as const).flatMap((kind) =>
-  dialects.map((dialect) => ({ kind, dialect })),
+  dialectNames.map((dialect) => ({ kind, dialect })),
 );
 const wholeWays = (['chat', 'native'] as const).flatMap((kind) =>
-  dialects.map((dialect) => ({ kind, dialect })),
+  dialectNames.map((dialect) => ({ kind, dialect })),
 );
 const noCounts: readonly unknown[] = [undefined, null, -1, 1.5, '7'];
 

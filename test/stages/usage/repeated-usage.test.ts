@@ -4,7 +4,7 @@
  * often it was stated before: relayed and translated alike.
  */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import { type Channel, dialectNames } from '../../../src/ports/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, events, model, sampleRequests } from '../../support/models.ts';
 
@@ -65,7 +65,7 @@ const sequences = pool.flatMap((first) =>
   pool.flatMap((midst) => last.map((end) => [first, midst, end] as const)),
 );
 const ways = (['chatStream', 'nativeStream'] as const).flatMap((kind) =>
-  (['openai', 'gemini', 'anthropic'] as const).map((dialect) => ({ kind, dialect })),
+  dialectNames.map((dialect) => ({ kind, dialect })),
 );
 
 async function usageOf(kind: 'chatStream' | 'nativeStream', dialect: DialectName, body: string) {

@@ -19,10 +19,6 @@ export const toy: Dialect = {
   capabilities: openaiCapabilities,
   paths: {
     content: () => '/say',
-    images: undefined,
-    embed: undefined,
-    count_tokens: undefined,
-    compact: undefined,
   },
   credential: (secret) => ({ 'x-toy-key': secret }),
   sign: undefined,
