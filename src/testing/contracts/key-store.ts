@@ -6,6 +6,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import type { ContractCase } from './contract-case.ts';
+import { everyId } from './ids.ts';
 import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A store to test, and a function that adds keys to it. */
@@ -100,6 +101,14 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
     );
 
     assert(!text.includes(secret.slice(12)));
+  }),
+  rule('keys whose ids have any printable characters are kept apart', async ({ store, put }) => {
+    const secrets = everyId.map(() => mintSecret());
+    for (const [index, id] of everyId.entries()) await put(secrets[index] ?? '', keyNamed(id));
+
+    for (const [index, id] of everyId.entries()) {
+      assert.deepEqual({ ...(await store.find(secrets[index] ?? '')) }, keyNamed(id));
+    }
   }),
 ];
 

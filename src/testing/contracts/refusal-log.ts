@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import type { ContractCase } from './contract-case.ts';
+import { everyId } from './ids.ts';
 import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** A log to test, and a function that reads what it keeps. */
@@ -100,6 +101,16 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
 
     assert.deepEqual(await inOrder(stored), counts);
   }),
+  rule(
+    'RF-08 ids of keys with any printable characters are kept apart',
+    async ({ log, stored }) => {
+      const counts = everyId.map((keyId, index) => recordedRefusals({ id: idOf(index), keyId }));
+
+      await log.recordRefusals(counts);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  ),
 ];
 
 async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RecordedRefusals[]> {

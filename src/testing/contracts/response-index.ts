@@ -5,6 +5,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import type { ContractCase } from './contract-case.ts';
 import { forgetAll } from './forget-all.ts';
+import { everyId } from './ids.ts';
 import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
@@ -176,4 +177,20 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       assert.equal(await index.forgetOwner(newOwner()), 0);
     },
   ),
+  rule('RI-11 owners whose ids have any printable characters are kept apart', async (setup) => {
+    const entries = everyId.map((owner) => entry(setup, { owner, account: randomUUID() }));
+    for (const each of entries) await setup.index.remember([each]);
+
+    for (const [index, each] of entries.entries()) {
+      assert.deepEqual(await found(setup, each.owner, [each.id]), [each]);
+      if (index % 2 === 0) continue;
+      await setup.index.forget(each.owner, [each.id]);
+      assert.deepEqual(await found(setup, each.owner, [each.id]), [undefined]);
+    }
+
+    for (const [index, each] of entries.entries()) {
+      const left = index % 2 === 0 ? each : undefined;
+      assert.deepEqual(await found(setup, each.owner, [each.id]), [left]);
+    }
+  }),
 ];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type { ContractCase } from './contract-case.ts';
+import { everyId } from './ids.ts';
 import { type Cleanable, overSetups, rule, type SubjectCase } from './over-setups.ts';
 
 /** The members of a record that the cases read back. */
@@ -19,7 +20,7 @@ export interface UsageSinkSetup extends Cleanable {
 }
 
 /**
- * The cases of the usage contract. `make` is called once per case; a sink must accept 200 records.
+ * The cases of the usage contract. `make` is called once per case; a sink must accept 500 records.
  */
 export function usageSinkContract(
   make: () => MaybePromise<UsageSinkSetup>,
@@ -81,6 +82,19 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
     await sink.close();
 
     assert.deepEqual(await stored(), []);
+  }),
+  rule('ids of keys with any printable characters are read back', async ({ sink, stored }) => {
+    const records = everyId.map((keyId, index) =>
+      usageRecord({ requestId: `req_${index}`, keyId }),
+    );
+    for (const record of records) await sink.record(record);
+
+    await sink.close();
+
+    assert.deepEqual(
+      (await stored()).map(({ keyId }) => keyId),
+      everyId,
+    );
   }),
 ];
 

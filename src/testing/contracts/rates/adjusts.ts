@@ -1,8 +1,17 @@
 /** The cases of the rate limiter contract for `adjust`, and for limits that change. */
 import assert from 'node:assert/strict';
 import type { RateTake } from '../../../ports/rate-limiter.ts';
+import { everyId } from '../ids.ts';
 import { rule, type SubjectCase } from '../over-setups.ts';
-import { bucket, grantedOf, grantsOf, type RateLimiterSetup, take, waitOf } from './rate-case.ts';
+import {
+  bucket,
+  grantedOf,
+  grantsOf,
+  isGranted,
+  type RateLimiterSetup,
+  take,
+  waitOf,
+} from './rate-case.ts';
 
 /** A bucket holds 60 and refills by 1 in each second. */
 export const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
@@ -98,6 +107,21 @@ export const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
       assert.deepEqual(remaining, [149]);
     },
   ),
+  rule('RL-26 keeps owners and buckets with any printable characters apart', async (setup) => {
+    // They don't refill while the case runs.
+    const { owner, periodMs } = bucket({ periodMs: 86_400_000 })(1);
+    const all = everyId.flatMap((id) => [
+      bucket({ owner: `${owner}.${id}`, periodMs }),
+      bucket({ owner, bucket: `calls.day.${id}`, periodMs }),
+    ]);
+    for (const own of all) await grantedOf(take(setup, own(60)));
+
+    for (const [index, own] of all.entries()) if (index % 3 === 0) await adjust(setup, own(-1));
+
+    for (const [index, own] of all.entries()) {
+      assert.equal(isGranted(await take(setup, own(1))), index % 3 === 0);
+    }
+  }),
 ];
 
 async function adjust({ limiter }: RateLimiterSetup, ...takes: readonly RateTake[]): Promise<void> {
