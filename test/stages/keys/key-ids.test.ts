@@ -4,9 +4,7 @@
  * under exactly this id, and any other is refused with its member before quota is reserved. Events,
  * log lines and replies have it unharmed, and metrics don't have it at all.
  */
-import { Writable } from 'node:stream';
 import fc from 'fast-check';
-import pino from 'pino';
 import client from 'prom-client';
 import { logEvents } from 'tollgate';
 import { prometheusMetrics } from 'tollgate/prometheus';
@@ -92,13 +90,12 @@ it.each([
     const register = new client.Registry();
     prometheusMetrics(harness.gateway, { register });
     const lines: string[] = [];
-    const toLines = new Writable({
-      write: (chunk, _encoding, done) => {
-        lines.push(String(chunk));
-        done();
-      },
-    });
-    harness.gateway.subscribe(logEvents(pino({ level: 'debug' }, toLines)));
+    // As the console, whose lines are JSON.
+    const write = (_message: string, fields: unknown): void => {
+      lines.push(JSON.stringify(fields));
+    };
+    const levels = { debug: write, info: write, warn: write, error: write };
+    harness.gateway.subscribe(logEvents({ ...levels, log: write }));
 
     await harness.call(sampleRequests.chat);
     const { text: described } = await harness.call({ method: 'GET', path: '/v1/key' });
