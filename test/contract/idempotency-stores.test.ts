@@ -187,6 +187,21 @@ const claimFaults: readonly (readonly [
     (correct) => ({ claim: (input) => correct.claim({ ...input, ifTaken: 'answer' }) }),
   ],
   ['renews a lease when its record is read', 'IS-14', (correct) => renewing(correct)],
+  [
+    'shares a claim between keys that begin alike',
+    'IS-15',
+    (correct) => {
+      const names = new Map<string, string>();
+      return {
+        claim: (input) => {
+          const start = input.keyId.slice(0, 2);
+          const name = names.get(start) ?? input.name;
+          names.set(start, name);
+          return correct.claim({ ...input, name });
+        },
+      };
+    },
+  ],
 ];
 
 describe('the idempotency contract detects a store that', () => {

@@ -80,6 +80,16 @@ export const rateFaults: readonly (readonly [fault: string, caughtBy: string, Fa
   ['keeps the first limit', 'RL-23', (correct) => takingOther(correct, firstLimit())],
   ['ignores a lowered limit', 'RL-24', (correct) => takingOther(correct, highestLimit())],
   ['corrects by the limit that is passed', 'RL-25', (correct) => correctingByPassed(correct)],
+  [
+    'has owners in any case',
+    'RL-26',
+    (correct) => takingOther(correct, ({ owner }) => ({ owner: owner.toLowerCase() })),
+  ],
+  [
+    'cuts names of buckets at a brace',
+    'RL-26',
+    (correct) => takingOther(correct, ({ bucket }) => ({ bucket: bucket.replace(/\{.*/, '') })),
+  ],
 ];
 
 function grantOf(takes: readonly RateTake[]): RateDecision {

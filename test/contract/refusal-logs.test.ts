@@ -80,6 +80,7 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Faulty])[] = 
     },
   ],
   ['takes a hundred', 'RF-07', (rows, counts) => changed(() => ({}))(rows, counts.slice(0, 100))],
+  ['encodes ids', 'RF-08', changed(({ keyId = '' }) => ({ keyId: encodeURIComponent(keyId) }))],
 ];
 
 function faultyLog(add: Faulty) {

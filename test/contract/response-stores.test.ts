@@ -182,6 +182,16 @@ const indexFaults: readonly (readonly [
     }),
   ],
   ['keeps only the latest reply', 'RI-09', () => memoryResponseIndex({ maxEntries: 2 })],
+  [
+    'takes a percent sign in an owner for an escape',
+    'RI-11',
+    (correct) => ({
+      remember: changed(correct, (one) => ({ ...one, owner: decoded(one.owner) })),
+      find: async (owner, ids) =>
+        (await correct.find(decoded(owner), ids)).map((one) => one && { ...one, owner }),
+      forget: (owner, ids) => correct.forget(decoded(owner), ids),
+    }),
+  ],
 ];
 
 const itemFaults: readonly (readonly [
@@ -257,6 +267,15 @@ const itemFaults: readonly (readonly [
         (await correct.get(owner, ids)).map((json) => (json?.length ? json : undefined)),
     }),
   ],
+  [
+    'takes a percent sign in an owner for an escape',
+    'IT-11',
+    (correct) => ({
+      put: (owner, items, ttlMs) => correct.put(decoded(owner), items, ttlMs),
+      get: (owner, ids) => correct.get(decoded(owner), ids),
+      forget: (owner, ids) => correct.forget(decoded(owner), ids),
+    }),
+  ],
 ];
 
 describe('the contracts detect an index that', () => {
@@ -309,6 +328,10 @@ function changed(
   change: (entry: IndexEntry) => IndexEntry,
 ): ResponseIndex['remember'] {
   return (entries) => correct.remember(entries.map(change));
+}
+
+function decoded(owner: string): string {
+  return owner.replaceAll(/%([0-9A-F]{2})/g, (_, code) => String.fromCharCode(parseInt(code, 16)));
 }
 
 function withoutTokens({ maxTokens: _, ...rest }: IndexEntry): IndexEntry {

@@ -98,6 +98,15 @@ const resultFaults: readonly (readonly [
     'RS-08',
     (correct) => ({ put: (name, result) => correct.put(name, result, { owner: 'all' }) }),
   ],
+  [
+    'forgets owners in any case',
+    'RS-09',
+    (correct) => ({
+      put: (name, result, { owner = '' } = {}) =>
+        correct.put(name, result, { owner: owner.toLowerCase() }),
+      forgetOwner: (owner) => correct.forgetOwner?.(owner.toLowerCase()) ?? 0,
+    }),
+  ],
 ];
 
 describe('the result contract detects a store that', () => {

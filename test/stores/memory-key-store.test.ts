@@ -4,6 +4,9 @@ import { expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { untyped } from '../stages/ports/failing.ts';
+import { keyIdCases } from './id-cases.ts';
+
+keyIdCases(() => memoryKeyStore());
 
 const issued = issueKey({ group: 'staff', limitNanos: 100n });
 

@@ -9,6 +9,7 @@ import type {
   UsageRetention,
 } from '../../src/stores/sql/usage-report.ts';
 import { usageRecord } from '../../src/testing/index.ts';
+import { usageIdCases } from './id-cases.ts';
 
 /** An empty log that keeps at least 1,000 records. */
 export type OpenUsageLog = () => UsageSink & UsageQueries;
@@ -36,6 +37,7 @@ function opening<Log extends UsageSink>(open: () => Log): () => Log {
 /** Adds the tests of queries to the suite. */
 export function usageQueryCases(open: OpenUsageLog): void {
   const opened = opening(open);
+  usageIdCases(open);
 
   describe('reports', () => {
     const pairs = groupings.flatMap((first) => [

@@ -9,6 +9,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup extends Cleanable {
@@ -54,7 +55,13 @@ const secretModel: Model = {
   channels: [],
 };
 
-const models: readonly Model[] = [chatModel, imageModel, secretModel];
+/** Names that another case expects to be unknown, or that another model has. */
+const otherNames = ['*', '__proto__', 'toString', secretModel.id];
+const namedModels: readonly Model[] = everyId
+  .filter((id) => !otherNames.includes(id))
+  .map((id) => ({ ...secretModel, id, groups: ['named'] }));
+
+const models: readonly Model[] = [chatModel, imageModel, secretModel, ...namedModels];
 
 const cases: readonly SubjectCase<Catalog>[] = [
   rule('a model is found by its id, with every member', async (catalog) => {
@@ -87,6 +94,8 @@ const cases: readonly SubjectCase<Catalog>[] = [
       assert.deepEqual(await ids('staff', 'images'), [imageModel.id]);
       assert.deepEqual(await ids('public', 'images'), []);
       assert.deepEqual(await ids('nobody', 'chat'), []);
+      const named = namedModels.map(({ id }) => id);
+      assert.deepEqual((await ids('named', 'chat')).toSorted(), named.toSorted());
     },
   ),
   rule('a repeated list has the same order', async (catalog) => {

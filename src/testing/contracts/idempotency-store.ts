@@ -16,6 +16,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** A store to test, with its clock. */
 export interface IdempotencyStoreSetup extends Cleanable {
@@ -289,6 +290,23 @@ const cases: readonly SubjectCase<CaseContext>[] = [
       await advance(keepMs - leaseMs);
 
       assert.equal((await claim(rival(ended))).status, 'claimed');
+    },
+  ),
+  rule(
+    'IS-15 claims of keys whose ids have any printable characters are independent',
+    async ({ claim, finish, recordOf }) => {
+      const claims = everyId.map((keyId) => fresh({ keyId }));
+      for (const each of claims) assert.equal((await claim(each)).status, 'claimed');
+
+      for (const [index, each] of claims.entries()) {
+        if (index % 2 === 0) assert.equal(await finish(each, 'done'), 'finished');
+      }
+
+      for (const [index, each] of claims.entries()) {
+        const { state, claimId } = await recordOf(each);
+        const expected = index % 2 === 0 ? 'done' : 'running';
+        assert.deepEqual([state, claimId], [expected, each.claimId]);
+      }
     },
   ),
 ];

@@ -11,6 +11,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
 export interface ItemStoreSetup extends Cleanable {
@@ -183,4 +184,22 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
       assert.deepEqual(await found({ store, ...setup }, owner, ['msg_tg_1']), [base64(json)]);
     },
   ),
+  rule('IT-11 owners whose ids have any printable characters are kept apart', async (setup) => {
+    const contents = everyId.map((owner) => ({ owner, json: randomBytes(16) }));
+    for (const { owner, json } of contents) {
+      await setup.store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
+    }
+
+    for (const [index, { owner, json }] of contents.entries()) {
+      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(json)]);
+      if (index % 2 === 0) continue;
+      await setup.store.forget(owner, ['msg_tg_1']);
+      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [undefined]);
+    }
+
+    for (const [index, { owner, json }] of contents.entries()) {
+      const left = index % 2 === 0 ? base64(json) : undefined;
+      assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [left]);
+    }
+  }),
 ];

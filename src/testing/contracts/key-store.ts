@@ -12,6 +12,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup extends Cleanable {
@@ -105,6 +106,14 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
     );
 
     assert(!text.includes(secret.slice(12)));
+  }),
+  rule('keys whose ids have any printable characters are kept apart', async ({ store, put }) => {
+    const secrets = everyId.map(() => mintSecret());
+    for (const [index, id] of everyId.entries()) await put(secrets[index] ?? '', keyNamed(id));
+
+    for (const [index, id] of everyId.entries()) {
+      assert.deepEqual({ ...(await store.find(secrets[index] ?? '')) }, keyNamed(id));
+    }
   }),
 ];
 

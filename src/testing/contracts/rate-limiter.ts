@@ -14,6 +14,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /**
  * The cases of the rate limiter contract. `make` is called once per case; limiters may share a
@@ -329,6 +330,21 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
       assert.deepEqual(remaining, [149]);
     },
   ),
+  rule('RL-26 keeps owners and buckets with any printable characters apart', async (setup) => {
+    // They don't refill while the case runs.
+    const { owner, periodMs } = bucket({ periodMs: 86_400_000 })(1);
+    const all = everyId.flatMap((id) => [
+      bucket({ owner: `${owner}.${id}`, periodMs }),
+      bucket({ owner, bucket: `calls.day.${id}`, periodMs }),
+    ]);
+    for (const own of all) await grantedOf(take(setup, own(60)));
+
+    for (const [index, own] of all.entries()) if (index % 3 === 0) await adjust(setup, own(-1));
+
+    for (const [index, own] of all.entries()) {
+      assert.equal(isGranted(await take(setup, own(1))), index % 3 === 0);
+    }
+  }),
 ];
 
 async function adjust({ limiter }: RateLimiterSetup, ...takes: readonly RateTake[]): Promise<void> {

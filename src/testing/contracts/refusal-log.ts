@@ -9,6 +9,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** A log to test, and a function that reads what it keeps. */
 export interface RefusalLogSetup extends Cleanable {
@@ -105,6 +106,16 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
 
     assert.deepEqual(await inOrder(stored), counts);
   }),
+  rule(
+    'RF-08 ids of keys with any printable characters are kept apart',
+    async ({ log, stored }) => {
+      const counts = everyId.map((keyId, index) => recordedRefusals({ id: idOf(index), keyId }));
+
+      await log.recordRefusals(counts);
+
+      assert.deepEqual(await inOrder(stored), counts);
+    },
+  ),
 ];
 
 async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RecordedRefusals[]> {

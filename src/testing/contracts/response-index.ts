@@ -11,6 +11,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
 export interface ResponseIndexSetup extends Cleanable {
@@ -181,4 +182,20 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       assert.equal(await index.forgetOwner(newOwner()), 0);
     },
   ),
+  rule('RI-11 owners whose ids have any printable characters are kept apart', async (setup) => {
+    const entries = everyId.map((owner) => entry(setup, { owner, account: randomUUID() }));
+    for (const each of entries) await setup.index.remember([each]);
+
+    for (const [index, each] of entries.entries()) {
+      assert.deepEqual(await found(setup, each.owner, [each.id]), [each]);
+      if (index % 2 === 0) continue;
+      await setup.index.forget(each.owner, [each.id]);
+      assert.deepEqual(await found(setup, each.owner, [each.id]), [undefined]);
+    }
+
+    for (const [index, each] of entries.entries()) {
+      const left = index % 2 === 0 ? each : undefined;
+      assert.deepEqual(await found(setup, each.owner, [each.id]), [left]);
+    }
+  }),
 ];

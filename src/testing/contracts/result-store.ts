@@ -11,6 +11,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** A store to test. It keeps at least 5 MiB of one owner. */
 export interface ResultStoreSetup extends Cleanable {
@@ -130,6 +131,22 @@ const cases: readonly SubjectCase<ResultStoreSetup>[] = [
       },
     ),
   ),
+  rule('RS-09 owners whose ids have any printable characters are kept apart', async ({ store }) => {
+    const replies = everyId.map((owner) => ({ owner, name: newName(), body: randomBytes(16) }));
+    for (const { name, owner, body } of replies)
+      await store.put(name, { headers, body }, { owner });
+
+    for (const [index, { name, owner, body }] of replies.entries()) {
+      assertSame(await store.get(name), { headers, body });
+      if (store.forgetOwner === undefined || index % 2 === 0) continue;
+      await forgetAll(async () => (await store.forgetOwner?.(owner)) ?? 0);
+      assert.equal((await store.get(name)) ?? undefined, undefined);
+    }
+
+    for (const [index, { name, body }] of replies.entries()) {
+      if (index % 2 === 0) assertSame(await store.get(name), { headers, body });
+    }
+  }),
 ];
 
 interface Put {

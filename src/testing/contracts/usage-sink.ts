@@ -9,6 +9,7 @@ import {
   rule,
   type SubjectCase,
 } from './contract-case.ts';
+import { everyId } from './ids.ts';
 
 /** The members of a record that the cases read back. */
 export type StoredUsage = Pick<
@@ -24,7 +25,7 @@ export interface UsageSinkSetup extends Cleanable {
 }
 
 /**
- * The cases of the usage contract. `make` is called once per case; a sink must accept 200 records.
+ * The cases of the usage contract. `make` is called once per case; a sink must accept 500 records.
  */
 export function usageSinkContract(
   make: () => MaybePromise<UsageSinkSetup>,
@@ -86,6 +87,19 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
     await sink.close();
 
     assert.deepEqual(await stored(), []);
+  }),
+  rule('ids of keys with any printable characters are read back', async ({ sink, stored }) => {
+    const records = everyId.map((keyId, index) =>
+      usageRecord({ requestId: `req_${index}`, keyId }),
+    );
+    for (const record of records) await sink.record(record);
+
+    await sink.close();
+
+    assert.deepEqual(
+      (await stored()).map(({ keyId }) => keyId),
+      everyId,
+    );
   }),
 ];
 

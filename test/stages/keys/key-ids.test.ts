@@ -1,10 +1,15 @@
 // suite: quick
 /**
  * Ids of keys and subjects, as identity providers give them: any printable ASCII text is charged
- * under exactly this id, and any other is refused with its member before a port is reserves.
+ * under exactly this id, and any other is refused with its member before quota is reserved. Events,
+ * log lines and replies have it unharmed, and metrics don't have it at all.
  */
 import fc from 'fast-check';
+import client from 'prom-client';
+import { logEvents } from 'tollgate';
+import { prometheusMetrics } from 'tollgate/prometheus';
 import { expect, it } from 'vitest';
+import { jsonWithBigints } from '../../../src/json.ts';
 import type { ApiKey } from '../../../src/ports/key-store.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { completeReply, sampleRequests } from '../../support/models.ts';
@@ -42,7 +47,7 @@ it('any printable id is charged as it is', async () => {
   );
 });
 
-it('any other id is refused with its member, before the store is reserves', async () => {
+it('any other id is refused with its member, before quota is reserved', async () => {
   await fc.assert(
     fc.asyncProperty(anId, noId, fc.boolean(), async (good, bad, isSubject) => {
       let reserves = 0;
@@ -66,4 +71,51 @@ it('any other id is refused with its member, before the store is reserves', asyn
     }),
     { numRuns: 100 },
   );
+});
+
+const characters = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index));
+
+it.each([
+  ['begin', (one: string, name: string) => `${one}${name}`],
+  ['middle', (one: string, name: string) => `${name}${one}${name}`],
+  ['end', (one: string, name: string) => `${name}${one}`],
+])('each character at the %s of ids reaches events, lines and replies', async (_place, idWith) => {
+  for (const one of characters) {
+    const [id, subject] = [idWith(one, 'the-key'), idWith(one, 'the-subject')];
+    const harness = gatewayInProcess({
+      key: { id, quota: [{ id: subject, period: 'total', limitNanos: 220n, visible: true }] },
+      handlers: [completeReply('chat')],
+      options: { ownerRoutes: true },
+    });
+    const register = new client.Registry();
+    prometheusMetrics(harness.gateway, { register });
+    const lines: string[] = [];
+    // As the console, whose lines are JSON.
+    const write = (_message: string, fields: unknown): void => {
+      lines.push(JSON.stringify(fields));
+    };
+    const levels = { debug: write, info: write, warn: write, error: write };
+    harness.gateway.subscribe(logEvents({ ...levels, log: write }));
+
+    await harness.call(sampleRequests.chat);
+    const { text: described } = await harness.call({ method: 'GET', path: '/v1/key' });
+    const refused = await harness.call(sampleRequests.chat);
+
+    expect(refused.status).toBe(403);
+    const events = harness.allEvents.map((event) => JSON.parse(jsonWithBigints(event)));
+    const logged = lines.map((line) => JSON.parse(line));
+    for (const found of [events, logged]) {
+      const named = (type: string) =>
+        found.find((each) => (found === events ? each.type : each.event) === type);
+      expect(named('call_started')).toMatchObject({ keyId: id });
+      expect(named('call_refused')).toMatchObject({ keyId: id });
+      expect(named('call_refused').remedy).toContain(`subject ${JSON.stringify(subject)} has`);
+    }
+    expect((await harness.nextRecord()).lines).toMatchObject([{ subject }]);
+    expect(JSON.parse(described)).toMatchObject({
+      data: { label: id },
+      tollgate: { quota: [{ subject }] },
+    });
+    expect(await register.metrics()).not.toMatch(/the-key|the-subject/);
+  }
 });

@@ -8,6 +8,7 @@ import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { keyIdCases } from '../id-cases.ts';
 import { migrated } from './schema.ts';
 
 const model: PublishedModel = {
@@ -37,6 +38,11 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     pool = await migrated(server.pool());
   });
   afterAll(() => server.stop());
+
+  keyIdCases(async () => {
+    await pool.query('TRUNCATE tollgate.keys');
+    return postgresKeyStore({ client: pool });
+  });
 
   it('a key that one process issues and disables is seen by another', async () => {
     const [one, other] = [postgresKeyStore({ client: pool }), postgresKeyStore({ client: pool })];

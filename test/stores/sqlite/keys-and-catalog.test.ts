@@ -9,6 +9,7 @@ import {
   sqliteKeyStore,
 } from '../../../src/stores/sqlite/index.ts';
 import { fakeClock } from '../../../src/testing/index.ts';
+import { keyIdCases } from '../id-cases.ts';
 import { fileKinds, type Kind, kinds, type Scratch, scratch } from './handles.ts';
 
 function opened(kind: Kind): Scratch {
@@ -18,6 +19,8 @@ function opened(kind: Kind): Scratch {
 }
 
 describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
+  keyIdCases(() => sqliteKeyStore({ client: opened(kind).db }));
+
   it('an issued key can be found, disabled, listed by its group, and removed', async () => {
     const keys = sqliteKeyStore({ client: opened(kind).db, pepper: 'a pepper' });
     const chat = await keys.issue({
