@@ -33,7 +33,8 @@ function median(times) {
 }
 
 async function call(store) {
-  const id = `call-${String((calls += 1)).padStart(16, '0')}`;
+  calls += 1;
+  const id = `call-${String(calls).padStart(16, '0')}`;
   const lines = [{ subject: 'key', period: '', amount: 5n, limit: 10n ** 15n }];
   const times = { timeoutMs: 2_000 };
   await store.reserve({ id, partition, lines, ttlMs: 60_000, onExpire: 'release' }, times);

@@ -92,7 +92,7 @@ export interface Subscription {
   wants(head: EventHead): boolean;
 }
 
-/** @throws ConfigurationError if it is no listener, or its filter names no event or level of ours */
+/** @throws ConfigurationError if it is no listener, or if its filter is none */
 export function subscriptionOf(
   given: EventListener | FilteredListener,
   filter: EventFilter = typeof given === 'function' ? carriedFilter(given) : given,

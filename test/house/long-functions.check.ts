@@ -11,8 +11,6 @@ const reasons: Readonly<Record<string, string>> = {
     'Once for each reply and for each of its turns: one state machine between two sockets.',
   'src/bytes/json/stream/tokens.ts jsonTokens':
     'Run for every byte, at 2 ns in numbers and 0.5 ns in strings, over the same five variables.',
-  'src/stores/sqlite/quota-store.ts sqliteQuotaStore':
-    'One object with a short method for each operation of the port, and nothing else.',
   'src/upstream/body/inbox.ts bodyInbox':
     'Once for each call; its body is handed out by a port, so that it can be no class.',
   'src/upstream/body/opened.ts openedBody':

@@ -56,8 +56,6 @@ export function performerOf(client: SqliteClient): Performer {
  * @throws ConfigurationError where a newer version of this package has changed the tables so that
  *   this one can't use them; StoreUnavailable where the file can't be written
  */
-export function migrateSqlite(db: SqliteHandle): void;
-export function migrateSqlite(db: SqliteDatabase): Promise<void>;
 export function migrateSqlite(db: SqliteClient): MaybePromise<void> {
   const shape = z.object({ client: aHandle });
   checkMakerOptions('migrateSqlite', shape, { client: db }, handleRemedy);

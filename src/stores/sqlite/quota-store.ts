@@ -48,7 +48,7 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
   const isInFile = isDatabase(client)
     ? client.isInFile
     : perform('isInFile', undefined, { nowMs: 0 });
-  const asked = <Name extends OperationName>(
+  const run = <Name extends OperationName>(
     name: Name,
     input: InputOf<Name>,
     callOptions?: CallOptions,
@@ -58,34 +58,34 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
     durability: isInFile === true ? 'durable' : 'process',
     reserve: (input, callOptions) => {
       checkReserve(input);
-      return asked('reserve', input, callOptions);
+      return run('reserve', input, callOptions);
     },
     extend: (inputs, callOptions) => {
       checkExtend(inputs);
-      return inputs.length === 0 ? [] : asked('extend', inputs, callOptions);
+      return inputs.length === 0 ? [] : run('extend', inputs, callOptions);
     },
     settle: (input, callOptions) => {
       checkEnding(input);
-      return asked('settle', input, callOptions);
+      return run('settle', input, callOptions);
     },
     release: (input, callOptions) => {
       checkEnding(input);
-      return asked('release', input, callOptions);
+      return run('release', input, callOptions);
     },
     sweep: (bounds) => {
       checkSweep(bounds);
       const { max, partition, ...callOptions } = bounds;
-      return asked('sweep', { max, partition, endedTtlMs }, callOptions);
+      return run('sweep', { max, partition, endedTtlMs }, callOptions);
     },
     read: (subject, period, partition, callOptions) => {
       checkRow(subject, period, partition);
-      return asked('state', { subject, period, partition }, callOptions);
+      return run('state', { subject, period, partition }, callOptions);
     },
     adjust: (input, callOptions) => {
       checkAdjust(input);
-      return asked('adjust', input, callOptions);
+      return run('adjust', input, callOptions);
     },
-    check: (callOptions) => asked('check', undefined, callOptions),
+    check: (callOptions) => run('check', undefined, callOptions),
     // The host closes its handle, and there is nothing to wait for.
     close: () => {},
   };

@@ -1,21 +1,21 @@
 // suite: search host
-/** Whatever call of a driver fails in a worker, callers are told the truth about what was done. */
+/** Whatever call of a driver fails in a worker, callers learn the truth about what was done. */
 import { describe, expect, it } from 'vitest';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
 import { sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
+import { partition, type Reported, reportedOf, reserve, settle } from './reported-calls.ts';
 import { type ThreadScratch, threadScratch } from './threads.ts';
-import { partition, reserve, settle, type Told, told } from './told-calls.ts';
 
 /** Two turns of calls, which the worker gets as two groups. */
-async function twoTurns(store: QuotaStore): Promise<ReadonlyMap<string, Told>> {
+async function twoTurns(store: QuotaStore): Promise<ReadonlyMap<string, Reported>> {
   const names = ['a', 'b', 'c'];
-  const first = await Promise.all(names.map((name) => told(reserve(store, name))));
+  const first = await Promise.all(names.map((name) => reportedOf(reserve(store, name))));
   const second = await Promise.all([
-    told(settle(store, 'a')),
-    told(reserve(store, 'd')),
-    told(settle(store, 'b')),
+    reportedOf(settle(store, 'a')),
+    reportedOf(reserve(store, 'd')),
+    reportedOf(settle(store, 'b')),
   ]);
-  return new Map<string, Told>([
+  return new Map<string, Reported>([
     ...names.map((name, index) => [`held ${name}`, first[index] ?? 'unknown'] as const),
     ['settled a', second[0]],
     ['held d', second[1]],
@@ -40,7 +40,7 @@ describe('whatever call of the driver fails', () => {
   const kinds = ['exit_before', 'exit_after', 'full', 'io'] as const;
 
   it.each(kinds)('%s: what was done is there, and what was not done is not', async (as) => {
-    const seen = new Set<Told>();
+    const seen = new Set<Reported>();
     let hasFailed = true;
     for (let at = 4; hasFailed; at += 1) {
       const scratch = await threadScratch();

@@ -13,8 +13,8 @@ import {
   sqliteQuotaStore,
 } from '../../../src/stores/sqlite/index.ts';
 import { childScript } from '../../support/child-script.ts';
+import { idOf, partition, reportedOf, reserve, settle, unavailable } from './reported-calls.ts';
 import { type ThreadScratch, threadScratch, workerUrl } from './threads.ts';
-import { idOf, partition, reserve, settle, told, unavailable } from './told-calls.ts';
 
 async function opened(): Promise<
   ThreadScratch & { readonly client: SqliteDatabase; readonly store: QuotaStore }
@@ -37,7 +37,7 @@ it('one that fails is undone alone, and the others of its group are done', async
   expect(right).toMatchObject({ status: 'fulfilled', value: 'held' });
 });
 
-it('a file that another process locks stops neither the event loop nor the calls after it', async () => {
+it('a locked file stops neither the event loop nor the calls after it', async () => {
   const { store, handle } = await opened();
   const other = handle();
   other.exec('BEGIN IMMEDIATE');
@@ -87,7 +87,7 @@ it('a full disk refuses what does not fit, and the rest of its group with it', a
   const store = sqliteQuotaStore({ client: full });
 
   const calls = await Promise.all(
-    Array.from({ length: 2_000 }, (_, index) => told(reserve(store, `many-${index}`))),
+    Array.from({ length: 2_000 }, (_, index) => reportedOf(reserve(store, `many-${index}`))),
   );
 
   const done = calls.filter((outcome) => outcome === 'done').length;
@@ -104,11 +104,11 @@ it('a full disk refuses what does not fit, and the rest of its group with it', a
 
 it('what was asked before close is done, and nothing after it', async () => {
   const { store, client, handle } = await opened();
-  const asked = Promise.all(['a', 'b', 'c'].map((name) => reserve(store, name)));
+  const running = Promise.all(['a', 'b', 'c'].map((name) => reserve(store, name)));
   const closed = client.close();
 
   await expect(reserve(store, 'after')).rejects.toEqual(unavailable('not_done'));
-  expect(await asked).toEqual(['held', 'held', 'held']);
+  expect(await running).toEqual(['held', 'held', 'held']);
   await closed;
   expect(handle().prepare('SELECT count(*) AS holds FROM tollgate_hold').all()).toEqual([
     { holds: 3 },

@@ -1,16 +1,19 @@
-/** Runs what a worker was asked: all of it in one transaction, with one commit. */
+/** Runs what a worker is asked for: all of it in one transaction, with one commit. */
 import { StoreUnavailable } from '../../../ports/call-options.ts';
 import { failureOf } from '../failure.ts';
 import type { Connection } from '../handle.ts';
 import { type OperationName, operations, performOn } from '../operations.ts';
-import { type Answer, type Asked, monotonicMs, sentError } from './messages.ts';
+import { type Answer, monotonicMs, type Requested, sentError } from './messages.ts';
 
 /** The answers in the order of the operations. Never throws. */
-export function answersTo(connection: Connection, asked: readonly Asked[]): readonly Answer[] {
+export function answersTo(
+  connection: Connection,
+  requested: readonly Requested[],
+): readonly Answer[] {
   const answers: Answer[] = [];
-  for (let at = 0; at < asked.length; ) {
-    const end = endOfGroup(asked, at);
-    const group = asked.slice(at, end);
+  for (let at = 0; at < requested.length; ) {
+    const end = endOfGroup(requested, at);
+    const group = requested.slice(at, end);
     const [first] = group;
     answers.push(
       ...(group.length === 1 && first !== undefined
@@ -23,48 +26,54 @@ export function answersTo(connection: Connection, asked: readonly Asked[]): read
 }
 
 /** Those that can share a transaction follow each other; others are on their own. */
-function endOfGroup(asked: readonly Asked[], begin: number): number {
+function endOfGroup(requested: readonly Requested[], begin: number): number {
   let end = begin;
-  while (operations[asked[end]?.name ?? 'check'].runs === 'in_transaction') end += 1;
+  while (operations[requested[end]?.name ?? 'check'].runs === 'in_transaction') end += 1;
   return Math.max(end, begin + 1);
 }
 
-function alone<Name extends OperationName>(connection: Connection, asked: Asked<Name>): unknown {
-  const { name, input, nowMs, bytes } = asked;
-  refuseLate(asked);
-  return performOn(connection, name, input, { nowMs, bytes, timeoutMs: remainingMs([asked]) });
+function alone<Name extends OperationName>(
+  connection: Connection,
+  requested: Requested<Name>,
+): unknown {
+  const { name, input, nowMs, bytes } = requested;
+  refuseLate(requested);
+  return performOn(connection, name, input, { nowMs, bytes, timeoutMs: remainingMs([requested]) });
 }
 
 /**
  * One commit for all. An operation that fails is undone alone; if the transaction itself fails,
  * nothing is done, and if the commit fails, nobody knows.
  */
-function together(connection: Connection, group: readonly Asked[]): readonly Answer[] {
-  const isDurable = group.some((asked) => !mayBeLost(asked));
+function together(connection: Connection, group: readonly Requested[]): readonly Answer[] {
+  const isDurable = group.some((requested) => !mayBeLost(requested));
   try {
-    return connection.transaction(() => group.map((asked) => inSavepoint(connection, asked)), {
-      timeoutMs: remainingMs(group),
-      isDurable,
-    });
+    return connection.transaction(
+      () => group.map((requested) => inSavepoint(connection, requested)),
+      {
+        timeoutMs: remainingMs(group),
+        isDurable,
+      },
+    );
   } catch (error) {
     const failed = { error: sentError(error) };
     return group.map(() => failed);
   }
 }
 
-function mayBeLost<Name extends OperationName>({ name, input }: Asked<Name>): boolean {
+function mayBeLost<Name extends OperationName>({ name, input }: Requested<Name>): boolean {
   return operations[name].mayBeLost?.(input) === true;
 }
 
 function inSavepoint<Name extends OperationName>(
   connection: Connection,
-  asked: Asked<Name>,
+  requested: Requested<Name>,
 ): Answer {
-  const { name, input, nowMs, bytes } = asked;
+  const { name, input, nowMs, bytes } = requested;
   connection.run('SAVEPOINT tollgate');
   let answer: Answer;
   try {
-    refuseLate(asked);
+    refuseLate(requested);
     answer = { value: operations[name].run(connection, input, nowMs, bytes) };
   } catch (error) {
     undo(connection, error);
@@ -91,13 +100,13 @@ function answered(work: () => unknown): Answer {
   }
 }
 
-function refuseLate({ deadlineMs }: Asked): void {
+function refuseLate({ deadlineMs }: Requested): void {
   if (deadlineMs === undefined || deadlineMs > monotonicMs()) return;
   throw new StoreUnavailable('the time for the call was over', { outcome: 'not_done' });
 }
 
 /** As long as any of them may wait for a lock. */
-function remainingMs(group: readonly Asked[]): number {
+function remainingMs(group: readonly Requested[]): number {
   const nowMs = monotonicMs();
   const times = group.map(({ deadlineMs }) =>
     Math.max(0, (deadlineMs ?? nowMs + usualWaitMs) - nowMs),

@@ -6,15 +6,15 @@ import type { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../../ports/call-options.ts';
 import type { InputOf, OperationName, PerformOptions, ResultOf } from '../operations.ts';
 import {
-  type Asked,
   type FromWorker,
   monotonicMs,
+  type Requested,
   receivedError,
   type ToWorker,
 } from './messages.ts';
 
 interface Waiting {
-  readonly asked: Asked;
+  readonly requested: Requested;
   readonly signal: AbortSignal | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -65,14 +65,14 @@ export class DatabaseThread {
     if (this.#isClosing) return Promise.reject(notDone('the database is closed'));
     const deadlineMs = timeoutMs === undefined ? undefined : monotonicMs() + timeoutMs;
     return new Promise((resolve, reject) => {
-      const asked: Asked<Name> = { name, input, nowMs, bytes, deadlineMs };
-      this.#waiting.push({ asked, signal, resolve, reject });
+      const requested: Requested<Name> = { name, input, nowMs, bytes, deadlineMs };
+      this.#waiting.push({ requested, signal, resolve, reject });
       this.#worker?.ref();
       this.#schedule();
     });
   }
 
-  /** Waits for what was asked before, and for the end of the worker. */
+  /** Waits for what was requested before, and for the end of the worker. */
   close(): Promise<void> {
     this.#isClosing = true;
     return new Promise((resolve) => {
@@ -138,14 +138,14 @@ export class DatabaseThread {
     const group: Waiting[] = [];
     const late: Waiting[] = [];
     for (const one of this.#waiting.splice(0, maxGroup)) {
-      const isLate = one.signal?.aborted === true || (one.asked.deadlineMs ?? nowMs) < nowMs;
+      const isLate = one.signal?.aborted === true || (one.requested.deadlineMs ?? nowMs) < nowMs;
       (isLate ? late : group).push(one);
     }
     for (const one of late) one.reject(notDone('the call ended before its turn'));
     this.#sent = group;
     if (group.length === 0) return this.#next();
     try {
-      this.#post(group.map(({ asked }) => asked));
+      this.#post(group.map(({ requested }) => requested));
     } catch (error) {
       // A value that can't be sent to another thread.
       this.#sent = [];

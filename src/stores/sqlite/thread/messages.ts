@@ -13,7 +13,7 @@ export interface Opening {
 }
 
 /** An operation that the worker is asked for. */
-export interface Asked<Name extends OperationName = OperationName> {
+export interface Requested<Name extends OperationName = OperationName> {
   readonly name: Name;
   readonly input: InputOf<Name>;
   readonly nowMs: number;
@@ -23,7 +23,7 @@ export interface Asked<Name extends OperationName = OperationName> {
 }
 
 /** All operations that go into one transaction if they can, or the end of the worker. */
-export type ToWorker = readonly Asked[] | 'close';
+export type ToWorker = readonly Requested[] | 'close';
 
 export type Answer = { readonly value: unknown } | { readonly error: SentError };
 

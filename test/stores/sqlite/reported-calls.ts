@@ -1,4 +1,4 @@
-/** Calls of a quota store in another thread, and what their callers were told. */
+/** Calls of a quota store in another thread, and what their callers were reported. */
 import { expect } from 'vitest';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
 
@@ -23,10 +23,10 @@ export function settle(store: QuotaStore, name: string): Promise<string> {
 export const unavailable = (outcome: 'not_done' | 'unknown'): unknown =>
   expect.objectContaining({ name: 'StoreUnavailable', outcome });
 
-/** What a call has come to, as its caller was told. */
-export type Told = 'done' | 'not_done' | 'unknown';
+/** What a call has come to, as its caller was reported. */
+export type Reported = 'done' | 'not_done' | 'unknown';
 
-export async function told(call: Promise<string>): Promise<Told> {
+export async function reportedOf(call: Promise<string>): Promise<Reported> {
   try {
     await call;
     return 'done';
