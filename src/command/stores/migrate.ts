@@ -49,7 +49,7 @@ async function updated({
 }: Pick<Databases, Updated['database']>): Promise<readonly Updated[]> {
   const versions: Updated[] = [];
   if (sqlite !== undefined) {
-    migrateSqlite(sqlite);
+    await migrateSqlite(sqlite);
     versions.push({ database: 'sqlite', version: sqliteMigrations.length });
   }
   if (postgres !== undefined) {
