@@ -9,6 +9,7 @@ import { readdirSync } from 'node:fs';
 import { build } from 'esbuild';
 import type { Options } from 'tsup';
 import { consolePages } from './console-page.ts';
+import { buildSqliteWorker, packagedWorker } from './sqlite-worker.ts';
 
 const entry = {
   index: 'src/index.ts',
@@ -65,19 +66,6 @@ async function buildCommonJs(): Promise<void> {
   });
 }
 
-/** One file for ES modules and CommonJS, so that a bundled app can copy it. */
-async function buildWorker(): Promise<void> {
-  await build({
-    entryPoints: { 'sqlite-worker': 'src/stores/sqlite/thread/worker.ts' },
-    outdir: 'dist',
-    outExtension: { '.js': '.cjs' },
-    format: 'cjs',
-    platform: 'node',
-    target: 'node20',
-    bundle: true,
-  });
-}
-
 const builds: readonly Options[] = [
   {
     name: 'package',
@@ -86,14 +74,14 @@ const builds: readonly Options[] = [
     format: ['esm'],
     target: 'node20',
     clean: true,
-    define: consolePages(),
+    define: { ...consolePages(), ...packagedWorker },
     // Without shared chunks every subpath would carry its own copy of the core.
     splitting: true,
     // The demo uses it if the user has it; tsup would bundle what is no dependency.
     external: ['libsql'],
     onSuccess: async () => {
       await buildCommonJs();
-      await buildWorker();
+      buildSqliteWorker('dist');
     },
   },
   {

@@ -2,6 +2,7 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { consolePages } from './console-page.ts';
+import { builtWorker } from './sqlite-worker.ts';
 import { failedSeeds } from './test/failed-seeds.ts';
 import { alone, first, form, together } from './test/suites.ts';
 import { reporters } from './test/support/reporters.ts';
@@ -36,7 +37,7 @@ const repeated = failedSeeds.map(({ path, seed }) => ({
 }));
 
 const config: ViteUserConfig = defineConfig({
-  define: consolePages(),
+  define: { ...consolePages(), ...builtWorker() },
   resolve: {
     // As in the paths of tsconfig: tests and examples import the package, and get its source.
     alias: [

@@ -64,7 +64,7 @@ async function stop(): Promise<void> {
   admin.close();
   server.closeAllConnections();
   await upstream.close();
-  close();
+  await close();
 }
 
 process.once('SIGINT', () => void stop());

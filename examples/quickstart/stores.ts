@@ -17,6 +17,7 @@ import {
 import type { AdminKeyStore } from 'tollgate/admin';
 import {
   migrateSqlite,
+  openSqlite,
   sqliteIdempotencyStore,
   sqliteKeyStore,
   sqliteQuotaStore,
@@ -36,7 +37,7 @@ export interface DemoStores {
   readonly callCount: () => number | Promise<number>;
   /** The place where all this is kept, for the terminal. */
   readonly place: string;
-  readonly close: () => void;
+  readonly close: () => Promise<void>;
 }
 
 /** The stores in a folder, which is created if needed. */
@@ -50,12 +51,11 @@ export async function demoStores(folder: string): Promise<DemoStores> {
 }
 
 async function storesIn(folder: string): Promise<DemoStores> {
-  // A host installs the driver of its choice; here it is a dev dependency.
-  const { default: Database } = await import('libsql');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, '.gitignore'), '*\n');
-  const db = new Database(join(folder, 'tollgate.db'));
-  migrateSqlite(db);
+  // A host installs the driver of its choice; here it is a dev dependency.
+  const db = await openSqlite(join(folder, 'tollgate.db'), { driver: 'libsql' });
+  await migrateSqlite(db);
 
   const keys = sqliteKeyStore({ client: db });
   const usage = sqliteUsageSink({ client: db });
@@ -76,7 +76,7 @@ async function storesIn(folder: string): Promise<DemoStores> {
       return rows.reduce((sum, { calls }) => sum + calls, 0);
     },
     place: `the SQLite file ${join(folder, 'tollgate.db')}; a restart finds them again`,
-    close: () => void db.close(),
+    close: () => db.close(),
   };
 }
 
@@ -115,7 +115,7 @@ function inMemory(place: string): DemoStores {
     secrets: secretsOf(issued),
     callCount: () => usage.records.length,
     place,
-    close: () => {},
+    close: async () => {},
   };
 }
 

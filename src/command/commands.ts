@@ -81,7 +81,7 @@ async function runDemo({ around, text }: Given): Promise<number> {
     admin.close();
     server.closeAllConnections();
     await upstream.close();
-    close();
+    await close();
   }
   return exitCodes.done;
 }

@@ -5,19 +5,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDatabases } from '../../src/command/stores/databases.ts';
+import { migrateSqlite } from '../../src/stores/sqlite/index.ts';
 
-it('a new SQLite file and its journal can be read by their owner alone', async () => {
+it.each([
+  ['on this thread', false],
+  ['in worker threads', true],
+])("new SQLite files and their journals are their owner's alone: %s", async (_where, inThreads) => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
   try {
     const opened = await openDatabases(
       { sqlite: { path: 'state/tollgate.db', migrate: false } },
       folder,
+      undefined,
+      inThreads,
     );
-    opened.sqlite?.exec('PRAGMA journal_mode = WAL');
-    opened.sqlite?.exec('CREATE TABLE t (a)');
+    for (const db of [opened.sqlite, opened.kept]) if (db !== undefined) await migrateSqlite(db);
 
     const files = readdirSync(join(folder, 'state'));
-    expect(files.length).toBeGreaterThan(1);
+    expect(files).toEqual(expect.arrayContaining(['tollgate.db-wal', 'tollgate-kept.db']));
     for (const file of files) {
       expect(statSync(join(folder, 'state', file)).mode & 0o077, file).toBe(0);
     }

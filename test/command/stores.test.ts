@@ -16,7 +16,7 @@ const redis: OpenRedis = {
 };
 const postgres: OpenPostgres = { client: { query: unused }, schema: 'tollgate' };
 const sqlite = { exec: unused, prepare: () => ({ run: unused, all: unused }) };
-const databases = { sqlite, postgres, redis, close: async () => {} };
+const databases = { sqlite, kept: sqlite, postgres, redis, close: async () => {} };
 const config = { catalog: { models: [] } };
 
 describe('the replies of a removed key', () => {

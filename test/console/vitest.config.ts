@@ -4,10 +4,11 @@
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { consolePages } from '../../console-page.ts';
+import { builtWorker } from '../../sqlite-worker.ts';
 import { reporters } from '../support/reporters.ts';
 
 const config: ViteUserConfig = defineConfig({
-  define: consolePages(),
+  define: { ...consolePages(), ...builtWorker() },
   test: {
     include: ['test/console/**/*.check.ts'],
     passWithNoTests: false,

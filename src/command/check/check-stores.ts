@@ -35,7 +35,7 @@ export async function checkStores(
   const found: Finding[] = databaseNames.flatMap((name) => unopened(name, failures.get(name)));
   if (sqlite !== undefined) {
     const tested = await selfTest('stores.sqlite', () => sqliteQuotaStore({ client: sqlite }));
-    found.push(...tested, ...lockOf(sqlite));
+    found.push(...tested, ...('exec' in sqlite ? lockOf(sqlite) : []));
   }
   if (postgres !== undefined) {
     found.push(...(await selfTest('stores.postgres', () => postgresQuotaStore(postgres))));

@@ -76,7 +76,10 @@ const catalog = strict('must be an object with models, file or store', {
   .describe('The models: exactly one of `models`, `file` and `store`.');
 
 const sqlite = strict('must be an object: { path: "./tollgate.db" }', {
-  path: path.describe('The file of the database, on a local disk.'),
+  path: path.describe(
+    'The file of the database, on a local disk. Replies and items are in a second one, ' +
+      '`tollgate-kept.db` beside `tollgate.db`, which needs no backup.',
+  ),
   driver: oneOfThese(['libsql', 'better-sqlite3', 'node:sqlite'])
     .optional()
     .describe('The driver. Without it: the first of these that is installed.'),

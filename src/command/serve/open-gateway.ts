@@ -46,7 +46,8 @@ interface OpenOptions {
  */
 export async function openGateway(read: ReadConfig, options: OpenOptions): Promise<OpenGateway> {
   const { config } = read;
-  const databases = await openDatabases(config.stores ?? {}, dirname(options.path));
+  const folder = dirname(options.path);
+  const databases = await openDatabases(config.stores ?? {}, folder, undefined, true);
   try {
     await prepareTables(config, databases);
     const { losses, clock } = options;

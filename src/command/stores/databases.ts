@@ -1,14 +1,16 @@
 /** Opens the databases that a configuration names, with the drivers that are installed. */
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, parse, resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { errorClass, isError } from '../../errors.ts';
 import { within } from '../../ports/within.ts';
 import type { PostgresClient } from '../../stores/postgres/client.ts';
 import { isRedisBytesClient, type RedisBytesClient } from '../../stores/redis/binary-client.ts';
 import { isRedisClient, type RedisClient } from '../../stores/redis/client.ts';
+import type { SqliteClient } from '../../stores/sqlite/database.ts';
 import type { SqliteHandle } from '../../stores/sqlite/handle.ts';
+import { openIn } from '../../stores/sqlite/thread/open.ts';
 import { CommandError, exitCodes } from '../command.ts';
 import type { PostgresConfig, RedisConfig, SqliteConfig, StoresConfig } from '../config/config.ts';
 import { construct, exported, hasMethods, loadPackage, property } from './packages.ts';
@@ -29,7 +31,9 @@ export interface OpenRedis {
 export type DatabaseName = 'sqlite' | 'postgres' | 'redis';
 
 export interface Databases {
-  readonly sqlite: SqliteHandle | undefined;
+  readonly sqlite: SqliteClient | undefined;
+  /** Replies and items, in a file beside the first one that no backup needs. */
+  readonly kept: SqliteClient | undefined;
   readonly postgres: OpenPostgres | undefined;
   readonly redis: OpenRedis | undefined;
   close(): Promise<void>;
@@ -49,14 +53,16 @@ export interface TriedDatabases {
  *
  * @param folder of the configuration file; relative paths are resolved against it
  * @param wanted the databases to open; default: all that are configured
+ * @param inThreads SQLite runs in worker threads, which a command that soon ends does not need
  * @throws CommandError that names the member of the configuration and says what to do
  */
 export async function openDatabases(
   stores: StoresConfig,
   folder: string,
   wanted?: ReadonlySet<DatabaseName>,
+  inThreads = false,
 ): Promise<Databases> {
-  const { databases, failures } = await tryDatabases(stores, folder, wanted);
+  const { databases, failures } = await tryDatabases(stores, folder, wanted, inThreads);
   if (failures.size === 0) return databases;
   await databases.close();
   const [first] = failures.values();
@@ -68,6 +74,7 @@ export async function tryDatabases(
   stores: StoresConfig,
   folder: string,
   wanted?: ReadonlySet<DatabaseName>,
+  inThreads = false,
 ): Promise<TriedDatabases> {
   const closers: (() => unknown)[] = [];
   const failures = new Map<DatabaseName, unknown>();
@@ -84,39 +91,74 @@ export async function tryDatabases(
       return undefined;
     }
   };
-  const [sqlite, postgres, redis] = await Promise.all([
-    tried('sqlite', stores.sqlite, openSqlite),
+  const [files, postgres, redis] = await Promise.all([
+    tried('sqlite', stores.sqlite, inThreads ? openThreads : openHandles),
     tried('postgres', stores.postgres, openPostgres),
     tried('redis', stores.redis, openRedis),
   ]);
   const close = async (): Promise<void> => {
     for (const end of closers.splice(0).reverse()) await end();
   };
-  return { databases: { sqlite, postgres, redis, close }, failures };
+  const { sqlite, kept } = files ?? { sqlite: undefined, kept: undefined };
+  return { databases: { sqlite, kept, postgres, redis, close }, failures };
 }
 
 const sqliteDrivers = ['libsql', 'better-sqlite3', 'node:sqlite'] as const;
 
-async function openSqlite(
+interface Files {
+  readonly sqlite: SqliteClient;
+  readonly kept: SqliteClient;
+}
+
+async function openHandles(
   { path, driver }: SqliteConfig,
   folder: string,
   closers: (() => unknown)[],
-): Promise<SqliteHandle> {
-  const names = driver === undefined ? sqliteDrivers : [driver];
-  const { name, content } = await loadPackage(names, 'stores.sqlite', folder);
-  const file = resolve(folder, path);
+): Promise<Files> {
+  const { name, content } = await driverFor(driver, folder);
   const database =
     name === 'node:sqlite' ? exported(content, 'DatabaseSync') : property(content, 'default');
-  try {
-    makeFolder(dirname(file));
-    // It holds keys and usage. Its journal gets the same mode from SQLite.
-    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  return await openFiles(resolve(folder, path), async (file) => {
     const handle = construct(database, file);
     if (!isClosableHandle(handle)) throw new Error(`${name} is not a supported driver`);
     closers.push(() => handle.close());
     // Drivers read the file at the first statement only; this finds a file that is no database.
     handle.exec('PRAGMA schema_version');
     return handle;
+  });
+}
+
+async function openThreads(
+  { path, driver }: SqliteConfig,
+  folder: string,
+  closers: (() => unknown)[],
+): Promise<Files> {
+  const { name } = await driverFor(driver, folder);
+  return await openFiles(resolve(folder, path), async (file) => {
+    const database = await openIn({ folder }, file, { driver: name });
+    closers.push(() => database.close());
+    return database;
+  });
+}
+
+function driverFor(driver: SqliteConfig['driver'], folder: string) {
+  return loadPackage(driver === undefined ? sqliteDrivers : [driver], 'stores.sqlite', folder);
+}
+
+async function openFiles(
+  file: string,
+  open: (file: string) => Promise<SqliteClient>,
+): Promise<Files> {
+  const opened = async (path: string): Promise<SqliteClient> => {
+    // It holds keys and usage. Its journal gets the same mode from SQLite.
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    return await open(path);
+  };
+  try {
+    makeFolder(dirname(file));
+    const sqlite = await opened(file);
+    const { dir, name, ext } = parse(file);
+    return { sqlite, kept: await opened(join(dir, `${name}-kept${ext}`)) };
   } catch (error) {
     const remedy = 'It must be a database, or a new file in a folder that can be written.';
     throw unreachable('stores.sqlite.path', error, remedy);

@@ -45,11 +45,13 @@ interface Updated {
 
 async function updated({
   sqlite,
+  kept,
   postgres,
-}: Pick<Databases, Updated['database']>): Promise<readonly Updated[]> {
+}: Pick<Databases, Updated['database'] | 'kept'>): Promise<readonly Updated[]> {
   const versions: Updated[] = [];
   if (sqlite !== undefined) {
     await migrateSqlite(sqlite);
+    if (kept !== undefined) await migrateSqlite(kept);
     versions.push({ database: 'sqlite', version: sqliteMigrations.length });
   }
   if (postgres !== undefined) {
@@ -63,10 +65,11 @@ async function updated({
 /** Updates the tables of databases before they are used, if the configuration says so. */
 export async function prepareTables(
   { stores }: ServeConfig,
-  { sqlite, postgres }: Databases,
+  { sqlite, kept, postgres }: Databases,
 ): Promise<void> {
   await updated({
     sqlite: stores?.sqlite?.migrate === true ? sqlite : undefined,
+    kept,
     postgres: stores?.postgres?.migrate === true ? postgres : undefined,
   });
 }

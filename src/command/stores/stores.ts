@@ -151,10 +151,10 @@ function repliesIn(choice: StoreChoice, databases: Databases, clock: Clock): Rep
 
 function resultsIn(
   store: StoreName,
-  { sqlite, postgres, redis }: Databases,
+  { kept, postgres, redis }: Databases,
   clock: Clock,
 ): ResultStore {
-  if (store === 'sqlite') return sqliteResultStore({ client: open(sqlite, store) });
+  if (store === 'sqlite') return sqliteResultStore({ client: open(kept, store) });
   if (store === 'postgres') return postgresResultStore(tablesIn(postgres));
   return store === 'redis' ? overRedis(redis, redisResultStore) : memoryResultStore({ clock });
 }
@@ -169,12 +169,8 @@ function indexIn(
   return store === 'redis' ? overRedis(redis, redisResponseIndex) : memoryResponseIndex({ clock });
 }
 
-function itemsIn(
-  store: StoreName,
-  { sqlite, postgres, redis }: Databases,
-  clock: Clock,
-): ItemStore {
-  if (store === 'sqlite') return sqliteItemStore({ client: open(sqlite, store) });
+function itemsIn(store: StoreName, { kept, postgres, redis }: Databases, clock: Clock): ItemStore {
+  if (store === 'sqlite') return sqliteItemStore({ client: open(kept, store) });
   if (store === 'postgres') return postgresItemStore(tablesIn(postgres));
   return store === 'redis' ? overRedis(redis, redisItemStore) : memoryItemStore({ clock });
 }

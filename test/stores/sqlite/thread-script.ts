@@ -2,7 +2,7 @@
 import { openSqlite, sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
 
 const [, , path = '', workerUrl = ''] = process.argv;
-const client = await openSqlite(path, { driver: 'libsql', workerUrl });
+const client = await openSqlite(path, { driver: 'libsql', workerUrl: new URL(workerUrl) });
 const { status } = await sqliteQuotaStore({ client }).reserve({
   id: 'a-reservation-of-the-script',
   partition: 'default',

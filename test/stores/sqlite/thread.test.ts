@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { builtWorker } from '../../../sqlite-worker.ts';
 import { ConfigurationError } from '../../../src/errors.ts';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
 import {
@@ -14,7 +15,7 @@ import {
 } from '../../../src/stores/sqlite/index.ts';
 import { childScript } from '../../support/child-script.ts';
 import { idOf, partition, reportedOf, reserve, settle, unavailable } from './reported-calls.ts';
-import { type ThreadScratch, threadScratch, workerUrl } from './threads.ts';
+import { type ThreadScratch, threadScratch } from './threads.ts';
 
 async function opened(): Promise<
   ThreadScratch & { readonly client: SqliteDatabase; readonly store: QuotaStore }
@@ -132,7 +133,7 @@ it('two that are opened on one file charge together', async () => {
 });
 
 it('a database in memory has one connection, with all tables', async () => {
-  const db = await openSqlite(':memory:', { driver: 'libsql', workerUrl: await workerUrl() });
+  const db = await openSqlite(':memory:', { driver: 'libsql' });
   onTestFinished(() => db.close());
   await migrateSqlite(db);
   const keys = sqliteKeyStore({ client: db });
@@ -159,9 +160,7 @@ it.each<[string, Parameters<typeof openSqlite>, unknown]>([
     }),
   ],
 ])('%s is refused at once', async (_what, [path, options], error) => {
-  const url = options?.workerUrl ?? (await workerUrl());
-
-  await expect(openSqlite(path, { ...options, workerUrl: url })).rejects.toEqual(error);
+  await expect(openSqlite(path, options)).rejects.toEqual(error);
 });
 
 it('an unknown driver is refused by name', async () => {
@@ -174,7 +173,9 @@ it('a process that closes nothing ends when it has nothing else to do', async ()
   const script = await childScript(join(import.meta.dirname, 'thread-script.ts'), 'libsql');
   const { path } = await opened();
 
-  const { status, stdout } = spawnSync(process.execPath, [script, path, await workerUrl()], {
+  const url: string = JSON.parse(builtWorker().SQLITE_WORKER ?? '');
+
+  const { status, stdout } = spawnSync(process.execPath, [script, path, url], {
     encoding: 'utf8',
     timeout: 30_000,
   });

@@ -6,19 +6,9 @@ import { join } from 'node:path';
 import Libsql from 'libsql';
 import { migrateSqlite, type SqliteDatabase } from '../../../src/stores/sqlite/index.ts';
 import { openIn } from '../../../src/stores/sqlite/thread/open.ts';
-import { childScript } from '../../support/child-script.ts';
 import type { OpenDatabase } from './handles.ts';
 
 const parentFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-const source = join(import.meta.dirname, '../../../src/stores/sqlite/thread/worker.ts');
-let built: Promise<string> | undefined;
-
-/** The worker as JavaScript, which every Node can run. */
-export function workerUrl(): Promise<string> {
-  built ??= childScript(source);
-  return built;
-}
-
 /** What goes wrong at one call of the driver by the worker that writes, counted from 1. */
 export interface Failure {
   readonly at: number;
@@ -62,7 +52,6 @@ export async function threadScratch(): Promise<ThreadScratch> {
       writeFileSync(join(folder, 'node_modules/libsql/index.js'), driverWith(trouble));
       const opened = await openIn({ folder, restartMs: 1 }, path, {
         driver: 'libsql',
-        workerUrl: await workerUrl(),
       });
       databases.push(opened);
       return opened;

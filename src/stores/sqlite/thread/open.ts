@@ -30,6 +30,9 @@ export interface OpenSqliteOptions {
   readonly workerUrl?: string | URL;
 }
 
+/** Where the builds and the tests put the worker, beside this module or not. */
+declare const SQLITE_WORKER: string;
+
 const optionsSchema = strict('must be an object', {
   driver: z.enum(drivers, `must be one of ${drivers.join(', ')}`).optional(),
   workerUrl: z.union([z.string(), z.instanceof(URL)], 'must be a URL or a path').optional(),
@@ -63,7 +66,7 @@ export async function openIn(
   options: OpenSqliteOptions,
 ): Promise<OpenDatabase> {
   checkMakerOptions('openSqlite', optionsSchema, options, {});
-  const { driver, workerUrl = new URL('./sqlite-worker.cjs', import.meta.url) } = options;
+  const { driver, workerUrl = new URL(SQLITE_WORKER, import.meta.url) } = options;
   const file = driverFile(driver === undefined ? drivers : [driver], folder);
   const starting = (isReader: boolean) => (): Worker => {
     const opening: Opening = { driver: file, path, isReader };
@@ -116,16 +119,18 @@ async function opened(
  * @throws ConfigurationError if none is installed
  */
 function driverFile(names: readonly SqliteDriver[], folder: string): string {
-  const require = createRequire(join(folder, 'any.js'));
+  const places = [join(folder, 'any.js'), import.meta.url].map((place) => createRequire(place));
   for (const name of names) {
     if (name === 'node:sqlite') {
       if (isBuiltin(name)) return name;
       continue;
     }
-    try {
-      return require.resolve(name);
-    } catch {
-      // Not installed there.
+    for (const require of places) {
+      try {
+        return require.resolve(name);
+      } catch {
+        // Not installed there.
+      }
     }
   }
   const packages = names.filter((name) => name !== 'node:sqlite').join(' or ');

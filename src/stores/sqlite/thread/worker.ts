@@ -20,6 +20,8 @@ const send = (message: FromWorker): void => port.postMessage(message);
 
 try {
   const db = open(opening);
+  // Drivers read the file at the first statement only; this finds a file that is no database.
+  db.exec('PRAGMA schema_version');
   const connection = connectionTo(db);
   const isInFile = operations.isInFile.run(connection, undefined, 0);
   if (opening.isReader) db.exec('PRAGMA query_only = ON');
