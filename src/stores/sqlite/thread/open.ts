@@ -2,7 +2,8 @@
  * Opens a database in worker threads, so that no disk sync stops the host's event loop: one that
  * writes, and one that reads beside it.
  */
-import { createRequire, isBuiltin } from 'node:module';
+// Whole, because hosts declare `createRequire` themselves at the head of their bundles.
+import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
@@ -119,15 +120,15 @@ async function opened(
  * @throws ConfigurationError if none is installed
  */
 function driverFile(names: readonly SqliteDriver[], folder: string): string {
-  const places = [join(folder, 'any.js'), import.meta.url].map((place) => createRequire(place));
+  const places = [join(folder, 'any.js'), import.meta.url];
   for (const name of names) {
     if (name === 'node:sqlite') {
-      if (isBuiltin(name)) return name;
+      if (nodeModule.isBuiltin(name)) return name;
       continue;
     }
-    for (const require of places) {
+    for (const place of places) {
       try {
-        return require.resolve(name);
+        return nodeModule.createRequire(place).resolve(name);
       } catch {
         // Not installed there.
       }
