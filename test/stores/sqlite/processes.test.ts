@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { builtWorker } from '../../../sqlite-worker.ts';
 import { items, member } from '../../../src/json.ts';
 import { integerAt, jsonAt, textAt } from '../../../src/stores/sql/columns.ts';
 import { sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
@@ -49,7 +50,12 @@ it('a call that three processes settle is charged once', async () => {
   expect(stateOf(db)).toMatchObject({ used: 1_000n, held: 0n, inFlight: 0 });
 });
 
-it('writers killed under load leave an exact ledger with everything they reported', async () => {
+const url: string = JSON.parse(builtWorker().SQLITE_WORKER ?? '');
+
+it.each([
+  ['on their own thread', {}],
+  ['with threads for the database', { workerUrl: url }],
+])('writers killed %s leave an exact ledger with everything they reported', async (_how, where) => {
   const { db, path } = opened();
   give(db, 1_000_000_000n);
   const reported: (readonly string[])[] = [];
@@ -57,7 +63,7 @@ it('writers killed under load leave an exact ledger with everything they reporte
   // Each is killed after a number of its lines, at any point; the other one continues.
   for (const [round, mostLines] of [40, 61, 83, 97, 110, 131].entries()) {
     const untilKilled = async (name: string, lineCount: number): Promise<void> => {
-      const { child, lines } = started({ path, task: 'load', name, amount: '10' });
+      const { child, lines } = started({ path, task: 'load', name, amount: '10', ...where });
       let received = 0;
       for await (const texts of lines) {
         reported.push(texts);
@@ -103,6 +109,7 @@ interface Task {
   readonly amount: string;
   readonly ids?: readonly string[];
   readonly name?: string;
+  readonly workerUrl?: string;
 }
 
 interface Worker {

@@ -5,7 +5,7 @@
 import { readSync, writeSync } from 'node:fs';
 import Libsql from 'libsql';
 import { z } from 'zod';
-import { migrateSqlite, sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
+import { migrateSqlite, openSqlite, sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
 
 /** The worker's task, as JSON in its first argument. */
 const config = z
@@ -16,6 +16,8 @@ const config = z
     ids: z.array(z.string()).default([]),
     name: z.string().default('worker'),
     amount: z.coerce.bigint(),
+    /** Runs the database in threads, with this worker. */
+    workerUrl: z.string().optional(),
   })
   .parse(JSON.parse(process.argv[2] ?? ''));
 
@@ -25,7 +27,11 @@ const lines = [
   { subject: 'group', period: '', amount },
   { subject: 'key', period: '', amount },
 ];
-const db = new Libsql(config.path);
+const { workerUrl } = config;
+const db =
+  workerUrl === undefined
+    ? new Libsql(config.path)
+    : await openSqlite(config.path, { driver: 'libsql', workerUrl: new URL(workerUrl) });
 const store = sqliteQuotaStore({ client: db });
 const options = { timeoutMs: 10_000 };
 
@@ -43,9 +49,9 @@ async function settle(id: string): Promise<string> {
   return (await store.settle({ id, partition, lines, basis: 'usage' }, options)).status;
 }
 
-async function load(): Promise<never> {
+async function load(caller: string): Promise<never> {
   for (let count = 0; ; count += 1) {
-    const id = `${config.name}-${String(count).padStart(12, '0')}`;
+    const id = `${config.name}-${caller}-${String(count).padStart(12, '0')}`;
     print('reserving', id);
     if ((await reserve(id)) !== 'held') throw new Error('not held');
     await store.extend([{ id, partition, ttlMs: 60_000, add: [1n, 1n] }], options);
@@ -59,12 +65,16 @@ async function load(): Promise<never> {
   }
 }
 
-if (config.task === 'load') await load();
+if (config.task === 'load') {
+  // Several callers, whose operations share commits.
+  const callers = workerUrl === undefined ? 1 : 4;
+  await Promise.all(Array.from({ length: callers }, (_, caller) => load(`${caller}`)));
+}
 // Racing workers wait for a signal, so that they start together.
 print('ready');
 readSync(0, Buffer.alloc(1));
 if (config.task === 'migrate') {
-  migrateSqlite(db);
+  await migrateSqlite(db);
   print('migrated');
 }
 for (const id of config.ids) {
