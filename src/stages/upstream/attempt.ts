@@ -74,8 +74,8 @@ export interface AttemptEnd {
 /** Reports the progress of an attempt, each event at most once and only if somebody wants it. */
 export class AttemptReport {
   readonly #leased: Leased;
-  /** The attempt counts as one of the call's before it is over. */
-  readonly #attempt: number;
+  /** As they were at the beginning: a host may change the record of a model, and the count grows. */
+  readonly #members: ReturnType<typeof membersOf>;
   #hasFirstByte = false;
   #isOver = false;
 
@@ -83,13 +83,13 @@ export class AttemptReport {
   constructor(leased: Leased) {
     const { held, channelPlan, lease } = leased;
     this.#leased = leased;
-    this.#attempt = held.settlement.attemptCount() + 1;
+    this.#members = membersOf(leased);
     const type = 'attempt_started';
     const { emit } = held.admitted.received;
     if (!emit.wants({ type })) return;
     const { dialect } = channelPlan.channel;
     const afterMs = lease.startedMs - held.settlement.startedMs;
-    emit({ type, ...this.#members(), dialect, afterMs });
+    emit({ type, ...this.#members, dialect, afterMs });
   }
 
   /** Whether somebody is waiting for the first part of the reply with content. */
@@ -101,7 +101,7 @@ export class AttemptReport {
     if (this.#isOver || !this.awaitsContent()) return;
     this.#hasFirstByte = true;
     const { emit } = this.#leased.held.admitted.received;
-    emit({ ...firstByte, ...this.#members(), afterMs: this.#afterMs() });
+    emit({ ...firstByte, ...this.#members, afterMs: this.#afterMs() });
   }
 
   /** The attempt is over, perhaps because `thrown`. */
@@ -115,7 +115,7 @@ export class AttemptReport {
     const isOfUser = reason !== undefined && namedAccount(credential) !== undefined;
     if (!emit.wants({ type, reason, isOfUser })) return;
     const durationMs = settings.clock.monotonicMs() - lease.startedMs;
-    emit(withThrown({ type, ...this.#members(), ...end, durationMs }, thrown));
+    emit(withThrown({ type, ...this.#members, ...end, durationMs }, thrown));
   }
 
   /** One of several requests failed, and is sent again. */
@@ -123,28 +123,27 @@ export class AttemptReport {
     const type = 'part_failed';
     const { emit } = this.#leased.held.admitted.received;
     if (this.#isOver || !emit.wants({ type, reason })) return;
-    emit({ type, ...this.#members(), afterMs: this.#afterMs(), status, reason });
+    emit({ type, ...this.#members, afterMs: this.#afterMs(), status, reason });
   }
 
   #afterMs(): number {
     const { settlement, admitted } = this.#leased.held;
     return admitted.received.settings.clock.monotonicMs() - settlement.startedMs;
   }
+}
 
-  /** The members that all events of the attempt have. */
-  #members() {
-    const { held, channelPlan, credential } = this.#leased;
-    const { admitted, settlement } = held;
-    return {
-      requestId: admitted.received.responseContext.requestId,
-      reservationId: settlement.reservation.id,
-      attempt: this.#attempt,
-      modelId: admitted.model.id,
-      channelId: channelPlan.channel.id,
-      upstreamModel: channelPlan.upstreamModel,
-      account: shownAccount(channelPlan.channel, credential),
-    };
-  }
+/** The members that all events of the attempt have. */
+function membersOf({ held, channelPlan, credential }: Leased) {
+  const { admitted, settlement } = held;
+  return {
+    requestId: admitted.received.responseContext.requestId,
+    reservationId: settlement.reservation.id,
+    attempt: settlement.attemptCount() + 1,
+    modelId: admitted.model.id,
+    channelId: channelPlan.channel.id,
+    upstreamModel: channelPlan.upstreamModel,
+    account: shownAccount(channelPlan.channel, credential),
+  };
 }
 
 const firstByte = { type: 'first_byte' } as const;
