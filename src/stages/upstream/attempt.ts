@@ -74,7 +74,7 @@ export interface AttemptEnd {
 /** Reports the progress of an attempt, each event at most once and only if somebody wants it. */
 export class AttemptReport {
   readonly #leased: Leased;
-  /** As they were at the beginning: a host may change the record of a model, and the count grows. */
+  /** As they were at the beginning: a host may change the record of a model. */
   readonly #members: ReturnType<typeof membersOf>;
   #hasFirstByte = false;
   #isOver = false;

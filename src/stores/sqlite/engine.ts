@@ -7,7 +7,7 @@ import type { SqlDialect, SqlEngine, SqlFunctions, SqlInsert, SqlTable } from '.
 import { performerOf, type SqliteClient } from './database.ts';
 import { isRefused } from './failure.ts';
 import type { SqliteValue } from './handle.ts';
-import type { InputOf } from './operations.ts';
+import type { InputOf, PerformOptions } from './operations.ts';
 
 const tables: Readonly<Record<SqlTable, string>> = {
   keys: 'tollgate_key',
@@ -36,8 +36,13 @@ export const sqliteDialect: SqlDialect = {
  * An engine over migrated tables.
  *
  * @param clock of the leases
+ * @param readsLong whether its queries are reports
  */
-export function sqliteEngine(client: SqliteClient, clock: Clock = systemClock()): SqlEngine {
+export function sqliteEngine(
+  client: SqliteClient,
+  clock: Clock = systemClock(),
+  readsLong: Pick<PerformOptions, 'mayTakeLong'> = {},
+): SqlEngine {
   const { perform } = performerOf(client);
   const at = (options?: CallOptions) => ({ ...options, nowMs: clock.now() });
   const prepared = new Map<string, Prepared>();
@@ -60,7 +65,8 @@ export function sqliteEngine(client: SqliteClient, clock: Clock = systemClock())
     // The holder of the lock may be in this process.
     closing: { maxTries: Number.POSITIVE_INFINITY, pauseMs: 100 },
     isRefused: (error) => isError(error) && isRefused(error.cause),
-    read: async (text, values, options) => perform('query', bound(text, values), at(options)),
+    read: async (text, values, options) =>
+      perform('query', bound(text, values), { ...at(options), ...readsLong }),
     insert: async (into, given, options) => {
       if (given.length === 0) return;
       const rows = given.map((row) => into.columns.map(({ name }) => bindable(row[name])));

@@ -81,6 +81,8 @@ export interface PerformOptions extends CallOptions {
   readonly nowMs: number;
   /** The content of an input that is otherwise JSON. */
   readonly bytes?: Uint8Array | undefined;
+  /** A report, which must keep no look-up of a key waiting. */
+  readonly mayTakeLong?: boolean;
 }
 
 interface Query {

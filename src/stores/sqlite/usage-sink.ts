@@ -31,5 +31,8 @@ const optionsSchema = strict('must be an object', {
  */
 export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSink {
   checkMakerOptions('sqliteUsageSink', optionsSchema, options, handleRemedy);
-  return { ...sqlUsageSink(sqliteEngine(options.client), options), isInProcess: true };
+  return {
+    ...sqlUsageSink(sqliteEngine(options.client, undefined, { mayTakeLong: true }), options),
+    isInProcess: true,
+  };
 }

@@ -12,17 +12,18 @@ import {
   type SqliteDatabase,
   sqliteKeyStore,
   sqliteQuotaStore,
+  sqliteUsageSink,
 } from '../../../src/stores/sqlite/index.ts';
 import { childScript } from '../../support/child-script.ts';
 import { idOf, partition, reportedOf, reserve, settle, unavailable } from './reported-calls.ts';
-import { type ThreadScratch, threadScratch } from './threads.ts';
+import { type Failure, type ThreadScratch, threadScratch } from './threads.ts';
 
-async function opened(): Promise<
-  ThreadScratch & { readonly client: SqliteDatabase; readonly store: QuotaStore }
-> {
+async function opened(
+  failure?: Failure,
+): Promise<ThreadScratch & { readonly client: SqliteDatabase; readonly store: QuotaStore }> {
   const scratch = await threadScratch();
   onTestFinished(scratch.cleanup);
-  const client = await scratch.open();
+  const client = await scratch.open(failure);
   return { ...scratch, client, store: sqliteQuotaStore({ client }) };
 }
 
@@ -163,19 +164,65 @@ it.each<[string, Parameters<typeof openSqlite>, unknown]>([
   await expect(openSqlite(path, options)).rejects.toEqual(error);
 });
 
+it.each([undefined, 5, '', 'a\0b'])('%j is no path', async (path) => {
+  await expect(openSqlite(Object(path).valueOf(), { driver: 'libsql' })).rejects.toThrow(
+    ConfigurationError,
+  );
+});
+
+it('closing twice waits twice', async () => {
+  const { store, client } = await opened();
+  const held = reserve(store, 'call');
+
+  await Promise.all([client.close(), client.close()]);
+
+  expect(await held).toBe('held');
+});
+
+it('a worker that is started again opens the same file in whatever folder', async () => {
+  const { store, client, handle } = await opened({ at: 60, as: 'exit_before' });
+  const before = process.cwd();
+  onTestFinished(() => process.chdir(before));
+  process.chdir('/');
+  const calls = Array.from({ length: 8 }, (_, index) => `call-${index}`);
+  for (const name of calls) await reportedOf(reserve(store, name));
+
+  expect(await reserve(store, 'after')).toBe('held');
+  const rows = handle().prepare(
+    "SELECT count(*) AS holds FROM tollgate_hold WHERE id LIKE 'after%'",
+  );
+  expect(rows.all()).toEqual([{ holds: 1 }]);
+  expect(client.isInFile).toBe(true);
+});
+
+it('a report delays no look-up of a key', async () => {
+  const { client } = await opened();
+  const keys = sqliteKeyStore({ client });
+  const usage = sqliteUsageSink({ client });
+  onTestFinished(() => usage.close());
+  const { secret, key } = await keys.issue({ group: 'chat', limitNanos: 1n });
+  const report = usage.usageReport({ by: 'key', fromMs: 0, toMs: 1 });
+
+  expect((await keys.find(secret))?.id).toBe(key.id);
+  expect(await report).toEqual([]);
+});
+
 it('an unknown driver is refused by name', async () => {
   const options: object = { driver: 'sqlite3' };
 
   await expect(openSqlite(':memory:', options)).rejects.toThrow(ConfigurationError);
 });
 
-it('a process that closes nothing ends when it has nothing else to do', async () => {
+it.each([
+  ['a file', ''],
+  ['a file', 'closes'],
+  [':memory:', 'closes'],
+])('a process ends when it has nothing else to do: %s %s', async (where, closes) => {
   const script = await childScript(join(import.meta.dirname, 'thread-script.ts'), 'libsql');
-  const { path } = await opened();
-
+  const path = where === ':memory:' ? where : (await opened()).path;
   const url: string = JSON.parse(builtWorker().SQLITE_WORKER ?? '');
 
-  const { status, stdout } = spawnSync(process.execPath, [script, path, url], {
+  const { status, stdout } = spawnSync(process.execPath, [script, path, url, closes], {
     encoding: 'utf8',
     timeout: 30_000,
   });

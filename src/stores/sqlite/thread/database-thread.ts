@@ -33,7 +33,7 @@ export class DatabaseThread {
   #startedMs = Number.NEGATIVE_INFINITY;
   #isOpen = false;
   #isScheduled = false;
-  #isClosing = false;
+  #closed: Promise<void> | undefined;
   #waiting: Waiting[] = [];
   #sent: readonly Waiting[] = [];
   #lastError: unknown;
@@ -62,7 +62,7 @@ export class DatabaseThread {
     input: InputOf<Name>,
     { nowMs, bytes, timeoutMs, signal }: PerformOptions,
   ): Promise<ResultOf<Name>> {
-    if (this.#isClosing) return Promise.reject(notDone('the database is closed'));
+    if (this.#closed !== undefined) return Promise.reject(notDone('the database is closed'));
     const deadlineMs = timeoutMs === undefined ? undefined : monotonicMs() + timeoutMs;
     return new Promise((resolve, reject) => {
       const requested: Requested<Name> = { name, input, nowMs, bytes, deadlineMs };
@@ -74,7 +74,11 @@ export class DatabaseThread {
 
   /** Waits for what was requested before, and for the end of the worker. */
   close(): Promise<void> {
-    this.#isClosing = true;
+    this.#closed ??= this.#drained();
+    return this.#closed;
+  }
+
+  #drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#onChange = () => {
         if (this.#waiting.length > 0 || this.#sent.length > 0) return;
@@ -186,7 +190,7 @@ export class DatabaseThread {
 
   #next(): void {
     if (this.#waiting.length > 0) this.#schedule();
-    else if (this.#sent.length === 0) this.#worker?.unref();
+    else if (this.#sent.length === 0 && this.#closed === undefined) this.#worker?.unref();
     this.#onChange();
   }
 }

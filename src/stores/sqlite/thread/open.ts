@@ -1,10 +1,10 @@
 /**
  * Opens a database in worker threads, so that no disk sync stops the host's event loop: one that
- * writes, and one that reads beside it.
+ * writes, one that looks up keys and catalogs beside it, and one for reports.
  */
 // Whole, because hosts declare `createRequire` themselves at the head of their bundles.
 import nodeModule from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { ConfigurationError } from '../../../errors.ts';
@@ -67,10 +67,13 @@ export async function openIn(
   options: OpenSqliteOptions,
 ): Promise<OpenDatabase> {
   checkMakerOptions('openSqlite', optionsSchema, options, {});
+  checkPath(path);
   const { driver, workerUrl = new URL(SQLITE_WORKER, import.meta.url) } = options;
+  // A worker is also started later, when the folder of the process may be another.
+  const absolute = path === ':memory:' ? path : resolve(path);
   const file = driverFile(driver === undefined ? drivers : [driver], folder);
   const starting = (isReader: boolean) => (): Worker => {
-    const opening: Opening = { driver: file, path, isReader };
+    const opening: Opening = { driver: file, path: absolute, isReader };
     return new Worker(workerUrl, { workerData: opening });
   };
   const writer = new DatabaseThread(starting(false), 'unknown', restartMs);
@@ -85,16 +88,23 @@ export async function openIn(
   }
   const reader = new DatabaseThread(starting(true), 'not_done', restartMs);
   await opened(reader, workerUrl);
+  // Started by the first report.
+  const reports = new DatabaseThread(starting(true), 'not_done', restartMs);
   return {
     perform: (name, input, how) => {
-      const thread = operations[name].runs === 'as_query' ? reader : writer;
-      return thread.perform(name, input, how);
+      if (operations[name].runs !== 'as_query') return writer.perform(name, input, how);
+      return (how.mayTakeLong === true ? reports : reader).perform(name, input, how);
     },
     isInFile,
     close: async () => {
-      await Promise.all([reader.close(), writer.close()]);
+      await Promise.all([reader, reports, writer].map((thread) => thread.close()));
     },
   };
+}
+
+function checkPath(path: unknown): void {
+  if (typeof path === 'string' && path !== '' && !path.includes('\0')) return;
+  throw new ConfigurationError("openSqlite: path must be the path of a file, or ':memory:'.");
 }
 
 async function opened(
