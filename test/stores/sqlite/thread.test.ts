@@ -195,6 +195,18 @@ it('a worker that is started again opens the same file in whatever folder', asyn
   expect(client.isInFile).toBe(true);
 });
 
+it('what waits for a worker that can open nothing is refused, and not kept', async () => {
+  const { store, breakDriver } = await opened({ at: 60, as: 'exit_before' });
+  breakDriver();
+  const calls = Array.from({ length: 8 }, (_, index) =>
+    reportedOf(reserve(store, `call-${index}`)),
+  );
+  await Promise.all(calls);
+
+  await expect(reserve(store, 'after')).rejects.toEqual(unavailable('not_done'));
+  await expect(reserve(store, 'later')).rejects.toEqual(unavailable('not_done'));
+});
+
 it('a report delays no look-up of a key', async () => {
   const { client } = await opened();
   const keys = sqliteKeyStore({ client });

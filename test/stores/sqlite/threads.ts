@@ -29,6 +29,8 @@ export interface ThreadScratch {
   handle(): OpenDatabase;
   /** Whether the failure has happened. */
   hasFailed(): boolean;
+  /** No worker that is started from now on can open anything. */
+  breakDriver(): void;
   cleanup(): Promise<void>;
 }
 
@@ -47,6 +49,7 @@ export async function threadScratch(): Promise<ThreadScratch> {
   return {
     path,
     handle,
+    breakDriver: () => rmSync(join(folder, 'node_modules/libsql/index.js')),
     hasFailed: () => existsSync(`${path}.failed`),
     open: async (trouble) => {
       writeFileSync(join(folder, 'node_modules/libsql/index.js'), driverWith(trouble));

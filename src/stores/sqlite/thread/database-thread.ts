@@ -174,17 +174,21 @@ export class DatabaseThread {
     this.#next();
   }
 
+  /** What waits is for the next worker, unless this one could not even open the file. */
   #ended(): void {
+    const cause = this.#lastError;
+    const lost = this.#sent;
+    const given = this.#isOpen ? [] : this.#waiting;
+    if (!this.#isOpen) this.#waiting = [];
+    this.#sent = [];
     this.#worker = undefined;
     this.#isOpen = false;
     this.#isScheduled = false;
-    const lost = this.#sent;
-    this.#sent = [];
-    const cause = this.#lastError;
     const outcome = this.#outcome;
     for (const { reject } of lost) {
       reject(new StoreUnavailable("the database's worker ended", { outcome, cause }));
     }
+    for (const { reject } of given) reject(notDone('the database could not be opened', cause));
     this.#next();
   }
 
@@ -195,6 +199,6 @@ export class DatabaseThread {
   }
 }
 
-function notDone(message: string): StoreUnavailable {
-  return new StoreUnavailable(message, { outcome: 'not_done' });
+function notDone(message: string, cause?: unknown): StoreUnavailable {
+  return new StoreUnavailable(message, { outcome: 'not_done', cause });
 }
