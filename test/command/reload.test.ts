@@ -122,7 +122,10 @@ async function runningGateway(): Promise<{
     await opened.gateway.close();
     await opened.close();
   });
-  const live = liveConfig(file, watch, { ...opened, log, emit: losses.emit });
+  const live = liveConfig(file, watch, {
+    ...opened,
+    ...{ log, emit: losses.emit, onEvent: losses.onEvent },
+  });
   const model = () => opened.catalog.forAdmin.models?.()[0]?.id;
   return { path, live, model, out: () => text };
 }

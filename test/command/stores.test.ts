@@ -37,7 +37,7 @@ describe('the replies of a removed key', () => {
     const stated = { ...config, stores: { ...servers, ...chosen } };
     const whole = configForm.parse(stated);
     const stores = makeStores(whole, databases, fakeClock());
-    const { results, responses } = gatewayOptions(whole, stores);
+    const { results, responses } = gatewayOptions(whole, stores, () => {});
     const { replyStores } = stores;
 
     // The gateway must not have a store that the admin library does not know.

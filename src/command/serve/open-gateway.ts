@@ -11,6 +11,7 @@ import { jsonFileCatalog } from '../../catalog/json-file-catalog.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../../charge-policy.ts';
 import type { Clock } from '../../clock.ts';
+import type { EventListener } from '../../events.ts';
 import { createGateway, type Gateway } from '../../gateway.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
@@ -54,9 +55,8 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
     const stores = makeStores(config, databases, clock, losses.usageLog);
     const catalog = await openCatalog(read, databases, options);
     const gateway = createGateway({
-      ...gatewayOptions(config, stores),
+      ...gatewayOptions(config, stores, losses.onEvent),
       catalog: catalog.current(),
-      onEvent: losses.onEvent,
       clock,
     });
     await gateway.ready();
@@ -78,8 +78,10 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
 export function gatewayOptions(
   {
     gateway: { responses, chargePolicy: rules, failedKeyLimit: failed, recordRefusals, ...options },
+    log: { level },
   }: ServeConfig,
   stores: Stores,
+  listener: EventListener,
 ): Omit<GatewayOptions, 'catalog'> {
   const { keys, quota, usage, idempotency, rateLimiter, results } = stores;
   return {
@@ -87,6 +89,8 @@ export function gatewayOptions(
     keys,
     quota,
     usage,
+    // What the log leaves out need not be created; warnings that nobody gets would go to stderr.
+    onEvent: { listener, level: level === 'debug' || level === 'info' ? level : 'warn' },
     ...(recordRefusals === true ? { recordRefusals: usage } : {}),
     idempotency,
     ...(rateLimiter === undefined ? {} : { rateLimiter }),

@@ -11,6 +11,8 @@ interface Reloaded extends Pick<OpenGateway, 'gateway' | 'stores' | 'catalog'> {
   readonly log: Log;
   /** Receives `config_loaded` and `config_refused`. */
   readonly emit: EventListener;
+  /** Receives the events of the gateway. */
+  readonly onEvent: EventListener;
 }
 
 export interface LiveConfig {
@@ -64,9 +66,9 @@ export function liveConfig(
 function applyConfig(
   { config, models }: ReadConfig,
   before: ServeConfig,
-  { gateway, stores, catalog, log }: Reloaded,
+  { gateway, stores, catalog, log, onEvent }: Reloaded,
 ): void {
-  const { maxBufferedBytes: _, ...changeable } = gatewayOptions(config, stores);
+  const { maxBufferedBytes: _, ...changeable } = gatewayOptions(config, stores, onEvent);
   gateway.update({
     // An option that was removed from the file gets its default again.
     ...Object.fromEntries(Object.keys(before.gateway).map((name) => [name, undefined])),

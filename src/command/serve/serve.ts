@@ -57,7 +57,10 @@ async function run(given: Given): Promise<number> {
   log.setLevel(read.config.log.level);
   const losses = countLosses(log);
   const opened = await openGateway(read, { path: file.path, clock, losses });
-  const live = liveConfig(file, watch, { ...opened, log, emit: losses.emit });
+  const live = liveConfig(file, watch, {
+    ...opened,
+    ...{ log, emit: losses.emit, onEvent: losses.onEvent },
+  });
   let isEnding = false;
   const deps = { opened, config: read.config, path: file.path, log, around };
   const { ports, admin } = await openPorts(deps, live, () => isEnding);
