@@ -1,25 +1,17 @@
 /** The admin interface beside a gateway: a bearer token signs the operator in. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import {
-  cachedKeyStore,
-  createGateway,
-  memoryKeyStore,
-  memoryQuotaStore,
-  staticCatalog,
-} from 'tollgate';
+import { createGateway, memoryKeyStore, memoryQuotaStore, staticCatalog } from 'tollgate';
 import { adminHandler, createAdmin } from 'tollgate/admin';
 import { nodeAdapter } from 'tollgate/node';
 
-const table = memoryKeyStore();
-const keyCache = cachedKeyStore(table);
+const keys = memoryKeyStore();
 const quota = memoryQuotaStore();
 const catalog = staticCatalog([]);
-const gateway = createGateway({ keys: keyCache, quota, catalog });
+const gateway = createGateway({ keys, quota, catalog });
 const admin = createAdmin({
   gateway,
-  keys: table,
-  keyCache,
+  keys,
   quota,
   catalog,
   onAudit: (entry) => process.stdout.write(`${JSON.stringify(entry)}\n`),

@@ -184,12 +184,12 @@ export { digestSecret } from './secret.ts';
 export type { PortTimes } from './stages/ports/port-times.ts';
 export type { ResolveResult, UnknownResolution } from './stages/settle/resolve-unknown.ts';
 export type { GatewayStatus } from './stages/status.ts';
-export { type JsonlUsageSinkOptions, jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
 export {
   type CachedKeyStore,
   type CachedKeyStoreOptions,
   cachedKeyStore,
-} from './stores/memory/cached-key-store.ts';
+} from './stores/cached-key-store.ts';
+export { type JsonlUsageSinkOptions, jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
 export {
   type MemoryIdempotencyStoreOptions,
   memoryIdempotencyStore,

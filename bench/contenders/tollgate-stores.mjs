@@ -6,17 +6,12 @@ import { join } from 'node:path';
 const connections = 20;
 
 const stores = {
-  sqlite: async () => {
-    const { default: Database } = await import('libsql');
-    const { migrateSqlite, sqliteQuotaStore, sqliteUsageSink } = await import(
+  sqlite: async (folder = folderInMemory()) => {
+    const { migrateSqlite, openSqlite, sqliteQuotaStore, sqliteUsageSink } = await import(
       '../../dist/sqlite.js'
     );
-    // In memory, because the cost of a call is measured and not the disk.
-    const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-    const folder = mkdtempSync(join(memory, 'tollgate-bench-'));
-    process.on('exit', () => rmSync(folder, { recursive: true }));
-    const client = new Database(join(folder, 'bench.db'));
-    migrateSqlite(client);
+    const client = await openSqlite(join(folder, 'bench.db'));
+    await migrateSqlite(client);
     return { quota: sqliteQuotaStore({ client }), usage: sqliteUsageSink({ client }) };
   },
   redis: async (socket) => {
@@ -35,6 +30,14 @@ const stores = {
     return { quota: postgresQuotaStore({ client }), usage: postgresUsageSink({ client }) };
   },
 };
+
+/** In memory, because the cost of a call is measured and not the disk. */
+function folderInMemory() {
+  const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+  const folder = mkdtempSync(join(memory, 'tollgate-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true }));
+  return folder;
+}
 
 /** The ports that a store replaces; none for memory. */
 export async function storePorts({ store, socket }) {

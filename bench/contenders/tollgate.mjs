@@ -1,7 +1,8 @@
 /**
  * Tollgate with all features on: key, scan, validation, group, reserve, settle, usage record, and
  * the listener of the README. Options: `host`, `dialect`, `listeners`, `store` (with the `socket` of
- * its server), and the numbers of `keys`, `models` and `channels`.
+ * its server, or its folder), the one `subject` of all keys, and the numbers of `keys`, `models` and
+ * `channels`.
  */
 import {
   createGateway,
@@ -28,7 +29,8 @@ const limitNanos = 9_000_000_000_000_000n;
 
 /** Each key is charged with its group; where a server holds the rows, alone: one row is a queue. */
 function keyRecord(id) {
-  const subjects = options.store === undefined ? [id, 'group'] : [id];
+  const alone = options.store === undefined ? [id, 'group'] : [id];
+  const subjects = options.subject === undefined ? alone : [options.subject];
   const quota = subjects.map((subject) => ({ id: subject, period: 'month', limitNanos }));
   return { id, group: 'bench', disabled: false, quota };
 }

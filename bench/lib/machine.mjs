@@ -29,7 +29,8 @@ function pinningPlan() {
   const cores = allowedCores();
   const hasTaskset = spawnSync('taskset', ['--version'], { stdio: 'ignore' }).error === undefined;
   if (cores.length < 2 || !hasTaskset) return undefined;
-  return { contender: String(cores.at(-1)), others: cores.slice(0, -1).join(',') };
+  const [others, contender] = [cores.slice(0, -1), cores.at(-1)];
+  return { contender: String(contender), others: others.join(','), any: cores.join(',') };
 }
 
 export const pinning = pinningPlan();

@@ -8,6 +8,7 @@ const mebibyte = 1024 * 1024;
 
 /** A contender that has been warmed up. */
 export async function measureWarm(context, process, shape, options) {
+  await context.answerAs(options.as ?? '');
   if (shape.durationMs !== undefined) await context.load({ ...shape, durationMs: reheatMs });
   return measure(context, process, shape, options);
 }

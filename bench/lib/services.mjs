@@ -76,6 +76,7 @@ async function started(program, options, { folder, path, owner = {} }) {
   await untilListening(child, path);
   return {
     path,
+    pid: child.pid,
     folder,
     async stop() {
       process.off('exit', end);

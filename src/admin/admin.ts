@@ -28,8 +28,8 @@ export interface AdminOptions {
   /** The key store itself, not a cache in front of it. */
   readonly keys: AdminKeyStore;
   /**
-   * The `cachedKeyStore` that the gateway uses, so that a change takes effect in this process at
-   * once.
+   * The `cachedKeyStore` in front of it, if the gateway uses one, so that a change takes effect in
+   * this process at once.
    */
   readonly keyCache?: AdminKeyCache;
   readonly quota: QuotaStore;
@@ -144,7 +144,7 @@ export function createAdmin(options: AdminOptions): Admin {
   return {
     title,
     capabilities: capabilitiesOf(deps),
-    keyCacheMs: keyCache?.ttlMs,
+    keyCacheMs: keyCache?.ttlMs ?? keys.ttlMs,
     clock,
     audit,
     keys: adminKeys(deps),

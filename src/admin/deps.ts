@@ -19,6 +19,8 @@ import type { Live } from './live.ts';
  * PostgreSQL have all of them; what a store lacks is refused with the code `not_supported`.
  */
 export interface AdminKeyStore extends KeyStore {
+  /** How long its own cache, here or in another process, serves a key, in ms. */
+  readonly ttlMs?: number;
   issue?(options: IssueKeyOptions): MaybePromise<IssuedKey>;
   update?(id: string, change: Partial<Omit<ApiKey, 'id'>>): MaybePromise<boolean>;
   remove?(id: string): MaybePromise<boolean>;

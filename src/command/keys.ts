@@ -67,7 +67,7 @@ const subjectOptions: Command['options'] = {
   ...changeOptions,
 };
 
-const cacheNote = 'Running gateways cache a key from PostgreSQL for keys.cacheMs, 30 s by default.';
+const cacheNote = 'Running gateways cache a key for keys.cacheMs, 30 s by default.';
 
 const issue = keyCommand({
   name: 'keys issue',

@@ -3,10 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ApiKey, KeyLookupOptions, KeyRequest } from '../../src/ports/key-store.ts';
-import {
-  type CachedKeyStoreOptions,
-  cachedKeyStore,
-} from '../../src/stores/memory/cached-key-store.ts';
+import { type CachedKeyStoreOptions, cachedKeyStore } from '../../src/stores/cached-key-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { untyped } from '../stages/ports/failing.ts';
 

@@ -9,7 +9,7 @@ import {
   type CachedKeyStore,
   type CachedKeyStoreOptions,
   cachedKeyStore,
-} from '../../src/stores/memory/cached-key-store.ts';
+} from '../../src/stores/cached-key-store.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { keyStoreContract } from '../../src/testing/contracts/key-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

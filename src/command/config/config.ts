@@ -160,7 +160,7 @@ const keys = strict('must be an object', {
     ),
   cacheMs: milliseconds
     .default(30_000)
-    .describe('How long a key from PostgreSQL is served from memory, in ms; 0: not at all.'),
+    .describe('How long a key of a database is served from memory, in ms; 0: not at all.'),
   fixed: z
     .array(fixedKey, 'must be a list of keys')
     .optional()

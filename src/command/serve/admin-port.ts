@@ -86,11 +86,10 @@ function membersOf(error: unknown): object {
 
 function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {
   const { gateway, catalog, stores } = opened;
-  const { keyTable: keys, keyCache, quota, usage, replyStores } = stores;
+  const { keys, quota, usage, replyStores } = stores;
   return createAdmin({
     ...{ gateway, keys, quota, usage, replyStores },
     catalog: catalog.forAdmin,
-    ...(keyCache === undefined ? {} : { keyCache }),
     onAudit: auditTo(config.audit, dirname(path), log),
     clock: around.clock,
   });

@@ -1,10 +1,10 @@
 /** Creates the stores that a configuration chooses, on the open databases. */
-import type { AdminKeyCache, AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
+import type { AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
 import type { Clock } from '../../clock.ts';
 import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { ApiKey } from '../../ports/key-store.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import type { RateLimiter } from '../../ports/rate-limiter.ts';
 import type { RefusalLog } from '../../ports/refusal-log.ts';
@@ -13,7 +13,6 @@ import type { ResponseOptions } from '../../ports/response-options.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import type { UsageSink } from '../../ports/usage-sink.ts';
 import { money } from '../../prices/amount.ts';
-import { cachedKeyStore } from '../../stores/memory/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../../stores/memory/idempotency-store.ts';
 import { memoryItemStore } from '../../stores/memory/item-store.ts';
 import { memoryKeyStore } from '../../stores/memory/key-store.ts';
@@ -57,11 +56,8 @@ import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
 /** The stores of a gateway. For an undefined one, the gateway uses its own in memory. */
 export interface Stores {
   readonly choice: StoreChoice;
-  /** The key store for `createGateway`, behind the cache if there is one. */
-  readonly keys: KeyStore;
-  readonly keyCache: AdminKeyCache | undefined;
-  /** The key store itself. Keys in the configuration can only be read. */
-  readonly keyTable: SqliteKeyStore | PostgresKeyStore | FixedKeys;
+  /** Keys in the configuration can only be read. */
+  readonly keys: SqliteKeyStore | PostgresKeyStore | FixedKeys;
   readonly quota: QuotaStore;
   readonly usage: UsageSink & RefusalLog;
   /** The same log, if it can be queried. */
@@ -87,8 +83,7 @@ export function makeStores(
   listener?: UsageLogListener,
 ): Stores {
   const choice = storeChoice(config.stores);
-  const keyTable = once(() => keyTableOf(choice.keys, databases, config.keys));
-  const cache = once(() => cacheOf(keyTable(), choice.keys, config.keys));
+  const keys = once(() => keysOf(choice.keys, databases, config.keys));
   const quota = once(() => quotaOf(choice.quota, databases, config, clock));
   const usageLog = once(() => usageLogOf(choice.usage, databases, listener));
   const usage = once(() => usageLog() ?? memoryUsageSink());
@@ -97,14 +92,8 @@ export function makeStores(
   const replies = once(() => repliesIn(choice, databases, clock));
   return {
     choice,
-    get keyTable() {
-      return keyTable();
-    },
     get keys() {
-      return cache()?.keys ?? keyTable();
-    },
-    get keyCache() {
-      return cache();
+      return keys();
     },
     get quota() {
       return quota();
@@ -183,25 +172,16 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-function keyTableOf(
+function keysOf(
   store: StoreChoice['keys'],
   { sqlite, postgres }: Databases,
-  { pepper, fixed }: ServeConfig['keys'],
-): Stores['keyTable'] {
+  { pepper, fixed, cacheMs: ttlMs }: ServeConfig['keys'],
+): Stores['keys'] {
   const peppered = pepper === undefined ? {} : { pepper };
-  if (store === 'sqlite') return sqliteKeyStore({ client: open(sqlite, store), ...peppered });
-  if (store === 'postgres') return postgresKeyStore({ ...tablesIn(postgres), ...peppered });
+  const options = { ...peppered, cache: ttlMs === 0 ? (false as const) : { ttlMs } };
+  if (store === 'sqlite') return sqliteKeyStore({ client: open(sqlite, store), ...options });
+  if (store === 'postgres') return postgresKeyStore({ ...tablesIn(postgres), ...options });
   return fixedKeys({ ...peppered, ...(fixed === undefined ? {} : { fixed }) });
-}
-
-function cacheOf(
-  table: Stores['keyTable'],
-  store: StoreChoice['keys'],
-  { cacheMs: ttlMs }: ServeConfig['keys'],
-): (AdminKeyCache & { readonly keys: KeyStore }) | undefined {
-  if (store !== 'postgres' || ttlMs === 0) return undefined;
-  const keys = cachedKeyStore(table, { ttlMs });
-  return { keys, ttlMs, forget: keys.forget };
 }
 
 function quotaOf(

@@ -125,7 +125,7 @@ export function withAdmin(
   const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
   const run = async (open: OpenStores): Promise<number> => {
     const { clock, err } = given.around;
-    const { keyTable: keys } = open.stores;
+    const { keys } = open.stores;
     const quota = openQuota(open, err);
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
     // The command itself reports failures, so the events are not needed.

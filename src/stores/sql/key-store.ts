@@ -5,21 +5,31 @@ import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts'
 import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
+import {
+  type CachedKeyStore,
+  type CachedKeyStoreOptions,
+  cachedKeyStore,
+} from '../cached-key-store.ts';
 import { bigintAt } from './columns.ts';
 import { matches, type SqlDialect, type SqlEngine, whole } from './engine.ts';
 import { type KeyTable, keyFrom, keyText } from './key-row.ts';
 
-/** The pepper of the digests. */
+/** The pepper of the digests, and the cache. */
 export interface SqlKeyStoreOptions {
   /** Mixed into every digest, so that leaked tables can't even confirm a guess. */
   readonly pepper?: string;
   /** Accepts secrets of under 96 bits, which could be guessed. Requires a pepper. */
   readonly allowWeakKeys?: boolean;
+  /**
+   * How keys are cached in this process (see `cachedKeyStore`), or false to look each call's key up
+   * in the table. A change by this store takes effect at once, one by another process when the
+   * cached key is `ttlMs` old. Default: 30 s.
+   */
+  readonly cache?: Omit<CachedKeyStoreOptions, 'vary'> | false;
 }
 
-/** A {@link KeyTable} whose methods always return promises. */
-export interface SqlKeyStore extends KeyTable {
-  find(secret: string, options?: CallOptions): Promise<ApiKey | undefined>;
+/** A {@link KeyTable} with a cache in front; its methods that use the table return promises. */
+export interface SqlKeyStore extends KeyTable, CachedKeyStore {
   issue(options: IssueKeyOptions): Promise<IssuedKey>;
   add(secret: string, key: ApiKey): Promise<void>;
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): Promise<boolean>;
@@ -68,8 +78,35 @@ const maxTries = 20;
 export function sqlKeyStore(
   maker: string,
   engine: SqlEngine,
-  { pepper, allowWeakKeys = false }: SqlKeyStoreOptions,
+  options: SqlKeyStoreOptions,
 ): SqlKeyStore {
+  const table = keyTable(maker, engine, options);
+  const { cache = {} } = options;
+  if (cache === false) return { ...table, ttlMs: 0, forget: () => {}, clear: () => {} };
+
+  const cached = cachedKeyStore(table, cache);
+  /** A change whose outcome is unknown may have been made. */
+  const changed = async <T>(id: string, change: Promise<T>): Promise<T> => {
+    try {
+      return await change;
+    } finally {
+      cached.forget(id);
+    }
+  };
+  return {
+    ...table,
+    ...cached,
+    add: (secret, key) => changed(key.id, table.add(secret, key)),
+    update: (id, change) => changed(id, table.update(id, change)),
+    remove: (id) => changed(id, table.remove(id)),
+  };
+}
+
+function keyTable(
+  maker: string,
+  engine: SqlEngine,
+  { pepper, allowWeakKeys = false }: SqlKeyStoreOptions,
+): Omit<SqlKeyStore, 'ttlMs' | 'forget' | 'clear'> {
   if (allowWeakKeys && pepper === undefined) {
     throw new ConfigurationError(`${maker}: allowWeakKeys needs a pepper. Give it one.`);
   }

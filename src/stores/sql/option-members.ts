@@ -1,5 +1,5 @@
 /** Schemas for the options that stores have in every database. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { aClock, aFunction, flag, positive, text, wait } from '../../ports/set-up.ts';
 import type { SqlItemStoreOptions } from './item-store.ts';
 import type { SqlKeyStoreOptions } from './key-store.ts';
@@ -9,6 +9,8 @@ import type { SqlUsageSinkOptions } from './usage-sink.ts';
 export const keyStoreMembers: Readonly<Record<keyof SqlKeyStoreOptions, z.ZodType>> = {
   pepper: text('must be text').optional(),
   allowWeakKeys: flag.optional(),
+  // `cachedKeyStore` checks its members.
+  cache: z.union([z.literal(false), z.looseObject({})], 'must be false or an object').optional(),
 };
 
 export const itemStoreMembers: Readonly<Record<keyof SqlItemStoreOptions, z.ZodType>> = {

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ApiKey } from '../../../src/ports/key-store.ts';
-import { cachedKeyStore } from '../../../src/stores/memory/cached-key-store.ts';
+import { cachedKeyStore } from '../../../src/stores/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../../../src/stores/memory/idempotency-store.ts';
 import { found, listenToPrints } from '../../faults/canaries.ts';
 import type { CallHandler, DrivenCall } from '../../support/driven-upstream.ts';

@@ -9,6 +9,7 @@ import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { keyIdCases } from '../id-cases.ts';
+import { keyCacheCases } from '../key-cache-cases.ts';
 import { migrated } from './schema.ts';
 
 const model: PublishedModel = {
@@ -44,8 +45,14 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     return postgresKeyStore({ client: pool });
   });
 
+  keyCacheCases(async () => {
+    await pool.query('TRUNCATE tollgate.keys');
+    return (options) => postgresKeyStore({ client: pool, ...options });
+  });
+
   it('a key that one process issues and disables is seen by another', async () => {
-    const [one, other] = [postgresKeyStore({ client: pool }), postgresKeyStore({ client: pool })];
+    const options = { client: pool, cache: false } as const;
+    const [one, other] = [postgresKeyStore(options), postgresKeyStore(options)];
     const { secret, key } = await one.issue({ group: 'staff', limitNanos: 5n, period: 'month' });
     expect(await other.find(secret)).toEqual(key);
 

@@ -10,6 +10,7 @@ import {
 } from '../../../src/stores/sqlite/index.ts';
 import { fakeClock } from '../../../src/testing/index.ts';
 import { keyIdCases } from '../id-cases.ts';
+import { keyCacheCases } from '../key-cache-cases.ts';
 import { fileKinds, type Kind, kinds, type Scratch, scratch } from './handles.ts';
 
 function opened(kind: Kind): Scratch {
@@ -20,6 +21,10 @@ function opened(kind: Kind): Scratch {
 
 describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
   keyIdCases(() => sqliteKeyStore({ client: opened(kind).db }));
+  keyCacheCases(() => {
+    const client = opened(kind).db;
+    return (options) => sqliteKeyStore({ client, ...options });
+  });
 
   it('an issued key can be found, disabled, listed by its group, and removed', async () => {
     const keys = sqliteKeyStore({ client: opened(kind).db, pepper: 'a pepper' });

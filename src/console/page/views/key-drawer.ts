@@ -317,6 +317,7 @@ function cacheText({ session: { keyCacheMs } }: PageContext): string {
   if (keyCacheMs === null) {
     return 'This process applies it at once; others may accept the key while they cache it.';
   }
+  if (keyCacheMs === 0) return 'It applies from the next call on.';
   const span = spanText(keyCacheMs);
   return `This process applies it at once; others may accept the key for up to ${span}.`;
 }

@@ -3,10 +3,10 @@
  * are remembered for a while, and known keys keep working while the store is down.
  */
 import type { z } from 'zod';
-import { type Clock, systemClock } from '../../clock.ts';
-import { ConfigurationError } from '../../errors.ts';
-import { isPromiseLike, type MaybePromise } from '../../ports/call-options.ts';
-import type { ApiKey, KeyLookupOptions, KeyRequest, KeyStore } from '../../ports/key-store.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { ConfigurationError } from '../errors.ts';
+import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
+import type { ApiKey, KeyLookupOptions, KeyRequest, KeyStore } from '../ports/key-store.ts';
 import {
   aClock,
   aFunction,
@@ -16,9 +16,9 @@ import {
   positive,
   strict,
   wait,
-} from '../../ports/set-up.ts';
-import { within } from '../../ports/within.ts';
-import { digestSecret } from '../../secret.ts';
+} from '../ports/set-up.ts';
+import { within } from '../ports/within.ts';
+import { digestSecret } from '../secret.ts';
 
 /** How long keys and misses are cached, and how many of them. */
 export interface CachedKeyStoreOptions {
@@ -53,8 +53,9 @@ export interface CachedKeyStore extends KeyStore {
   /** How long a found key is served from the cache, in ms. */
   readonly ttlMs: number;
   /**
-   * Looks this key up again at its next call. Call it after revoking or changing a key. It affects
-   * this process only, so call it in every process.
+   * Looks this key up again at its next call, and all secrets that belonged to no key. Call it
+   * after revoking, changing or adding a key. It affects this process only, so call it in every
+   * process. Stores that come with this cache call it themselves.
    */
   forget(keyId: string): void;
   /** Clears all cached keys and misses. */
@@ -101,11 +102,12 @@ export function cachedKeyStore(
     forget: (keyId) => {
       cache.pending = new Map();
       keys.deleteWhere(({ key }) => key?.id === keyId);
+      misses.clear();
     },
     clear: () => {
       cache.pending = new Map();
-      keys.deleteWhere(() => true);
-      misses.deleteWhere(() => true);
+      keys.clear();
+      misses.clear();
     },
   };
 }
@@ -235,6 +237,7 @@ interface Lru {
   set(digest: string, found: Found): void;
   delete(digest: string): void;
   deleteWhere(matches: (found: Found) => boolean): void;
+  clear(): void;
 }
 
 function lru(max: number): Lru {
@@ -260,5 +263,6 @@ function lru(max: number): Lru {
     deleteWhere: (matches) => {
       for (const [digest, found] of entries) if (matches(found)) entries.delete(digest);
     },
+    clear: () => entries.clear(),
   };
 }
