@@ -79,18 +79,12 @@ interface OfRequest {
   readonly modelId: string | undefined;
 }
 
-/**
- * An event; `type` discriminates. `JSON.stringify` works on each: amounts become decimal strings of
- * nanos.
- */
+/** An event; `JSON.stringify` works on each, and makes amounts decimal strings of nanos. */
 export type GatewayEvent =
-  /**
-   * A request was refused before it had reserved quota. Each request gives exactly one of
-   * `call_refused`, `call_repeated` or `call_started`, which `call_ended` follows. Lists of models,
-   * descriptions of a key and stored replies that were read give none of them.
-   */
+  /** A request was refused before it had reserved quota. */
   | ({
       readonly type: 'call_refused';
+      /** As in docs/errors.md. */
       readonly code: ErrorCode;
       /** More specific than the code. */
       readonly reason: FailureReason | undefined;
@@ -98,8 +92,7 @@ export type GatewayEvent =
       readonly status: number;
       /**
        * The member of the request that is wrong, as in the caller's error:
-       * `messages[0].content[1]`. Left out above 64 characters, or with others than
-       * `A-Za-z0-9._:/-[]`.
+       * `messages[0].content[1]`. Left out like `requestedModel`, but may have `[` and `]`.
        */
       readonly param?: string;
       /**
@@ -108,20 +101,22 @@ export type GatewayEvent =
        * `key:calls/minute`, `quota:tokens/day`, `key:concurrent_calls`.
        */
       readonly limit?: string;
-      /** The path of a `route_not_found`, without the gateway's prefix; bounded as below. */
+      /** Of a `route_not_found`, without the gateway's prefix. Left out like `requestedModel`. */
       readonly path?: string;
       /**
        * The model that the caller named, which need not exist. Left out if it was not read, above
-       * 64 characters, with others than `A-Za-z0-9._:/-`, and if it repeats a key or a cookie.
+       * 64 characters, with others than `A-Za-z0-9._:/-`, if it looks like a key of the gateway, or
+       * if it has twelve characters in a row of what the request has as key or cookie.
        */
       readonly requestedModel?: string;
-      /** What you can do so that such a call is not refused, where the reason does not say it. */
+      /**
+       * What you can do so that such a call is not refused, where the reason does not say it: the
+       * group and the model's `groups`, the quota subject with its limit, what is left and what the
+       * call needs, the member of the model's record that allows a member, `allowQueryKey`.
+       */
       readonly remedy?: string;
     } & OfRequest)
-  /**
-   * A request with an `Idempotency-Key` got the kept reply of the call that it repeats. Nothing
-   * ran, and nothing was charged.
-   */
+  /** A request with an `Idempotency-Key` got the kept reply of the call that it repeats. */
   | ({
       readonly type: 'call_repeated';
       /** The request id of the call that ran. */
@@ -144,10 +139,7 @@ export type GatewayEvent =
   | ({
       readonly type: 'attempt_started';
       readonly dialect: DialectName | undefined;
-      /**
-       * Ms from the reservation of quota to the choice of the channel. The `durationMs` of
-       * `attempt_ended` counts from that choice.
-       */
+      /** Ms from the reservation of quota to the choice of the channel. */
       readonly afterMs: number;
     } & OfAttempt)
   /**
@@ -171,6 +163,7 @@ export type GatewayEvent =
       readonly reason: FailureReason | undefined;
       /** It may have run upstream, at least in part, and may be billed to the account. */
       readonly mayHaveRun: boolean;
+      /** Since the choice of the channel. */
       readonly durationMs: number;
       /**
        * What your own `UpstreamClient` threw, if `reason` does not say it, and of what `credential`
@@ -207,8 +200,8 @@ export type GatewayEvent =
    */
   | { readonly type: 'call_booked'; readonly record: UsageRecord }
   /**
-   * A provider was asked for a reply that it has stored (`GET /v1/responses/{id}`). Nothing ran
-   * or was charged. If it could not be read, `call_refused` follows.
+   * A provider was asked for a stored reply (`GET /v1/responses/{id}`). Nothing was charged. If it
+   * could not be read, `call_refused` follows.
    */
   | {
       readonly type: 'stored_reply_read';
@@ -228,7 +221,10 @@ export type GatewayEvent =
       /** More specific than the code. */
       readonly reason: FailureReason | undefined;
     }
-  /** No channel could serve the call. The caller is not told the reason. */
+  /**
+   * No channel could serve the call: `gateway.channels()` says which accounts are out. The caller
+   * gets 503, unless `model_fallback` follows.
+   */
   | {
       readonly type: 'no_channel';
       readonly requestId: string;
@@ -250,26 +246,33 @@ export type GatewayEvent =
       readonly reason: FailureReason;
     }
   /**
-   * The health of a channel changed. Accounts that its `credential` named have no such event; see
-   * `gateway.channels()`. `upstreamModel` is undefined if the change concerns the account with all
-   * its models.
+   * An account was taken out or is back. Accounts that its `credential` named have no such event;
+   * see `gateway.channels()`.
    */
   | ({
       readonly type: 'channel_changed';
       readonly channelId: string;
+      /** Undefined if the change concerns the account with all its models. */
       readonly upstreamModel: string | undefined;
     } & HealthStatus)
-  /** A port failed, or was not called. */
+  /**
+   * One of your ports (a store, the guard) threw, timed out, or returned a value that its contract
+   * does not allow, or was not called.
+   */
   | ({ readonly type: 'port_failed' } & PortFailure)
   /**
-   * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed.
-   * The gateway gives up, because a settlement after so long could charge twice. `end` is what the
-   * host has to correct.
+   * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed. A
+   * settlement after so long could charge twice.
    */
-  | { readonly type: 'settlement_lost'; readonly requestId: string; readonly end: HoldEnd }
+  | {
+      readonly type: 'settlement_lost';
+      readonly requestId: string;
+      /** What you have to apply by hand. */
+      readonly end: HoldEnd;
+    }
   /**
-   * The log of refusals did not take some counts for 15 minutes, or until the gateway closed, and
-   * they are given up. A write that was in flight may still have succeeded.
+   * The log `recordRefusals` (docs/stores.md#refusals) did not take some counts for 15 minutes, or
+   * until the gateway closed. A write that was in flight may still have succeeded.
    */
   | {
       readonly type: 'refusals_lost';
@@ -281,6 +284,7 @@ export type GatewayEvent =
   /**
    * The quota store no longer had the hold of a running call: `expired` if its lease ran out,
    * `unknown` if the store lost it. The call continues without a hold, and is charged at its end.
+   * If it happens often, look at the store's clock and memory.
    */
   | {
       readonly type: 'hold_lapsed';
@@ -289,8 +293,8 @@ export type GatewayEvent =
     }
   | UsageEvent
   /**
-   * 80 or 95 % of a subject's limit is used in its period; emitted once each per process. Holds of
-   * other running calls count as used. Only for subjects whose limit is in the key's record.
+   * 80 or 95 % of a limit in a key's record is used in its period, with the holds of other running
+   * calls; emitted once each per process.
    */
   | {
       readonly type: 'quota_low';
@@ -302,16 +306,21 @@ export type GatewayEvent =
       /** The remaining amount, including `adjust({ addLimit })`; may be negative. */
       readonly remainingNanos: bigint;
     }
-  /** Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. */
+  /**
+   * Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. Set
+   * the model's `maxOutputTokens`.
+   */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /**
    * A channel sent vectors in another `encoding_format` than requested, and the gateway converted
-   * them. Emitted once for each channel.
+   * them. Set `embeddingBase64: false` (or `embeddingFloat: false`) in its `capabilities`, so that
+   * it is asked for what it sends. Emitted once for each channel.
    */
   | { readonly type: 'embedding_format'; readonly channelId: string }
   /**
    * A request whose path lacks its version, or has it twice, went to the host, because the gateway
-   * has no prefix of its own and the host may have such a path. At most one a minute for each path.
+   * has no prefix of its own and the host may have such a path. If it is one of your app's own, do
+   * nothing. At most one a minute for each path.
    */
   | {
       readonly type: 'path_misplaced';
@@ -319,17 +328,20 @@ export type GatewayEvent =
       readonly path: string;
       /** `/v1/chat/completions`. */
       readonly servedAt: string;
-      /** What the caller has to change. */
+      /** What the caller has to change in its base URL. */
       readonly remedy: string;
       /** This request and those since the last event of this path. */
       readonly requests: number;
     }
-  /** A parser of the host consumed the body; `remedy` says what to change. */
+  /**
+   * A body parser runs before the gateway and does not keep the raw body, or the body of a Web
+   * `Request` was read or locked. `remedy` says what to change.
+   */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
   /**
-   * The responses of this model are stored at several accounts, and `responses.index` is in memory,
-   * although other processes may share the quota store: there, calls that refer to a response fail
-   * with 404. Use a shared index. Emitted once for each model, at its first Responses call.
+   * The responses of this model are stored at several accounts, and `responses.index` is in memory:
+   * in other processes, calls that refer to a response fail with 404. Use a shared index
+   * (docs/responses.md#state). Emitted once for each model, at its first Responses call.
    */
   | { readonly type: 'references_per_process'; readonly modelId: string }
   /**
@@ -338,9 +350,8 @@ export type GatewayEvent =
    */
   | { readonly type: 'index_lost'; readonly requestId: string }
   /**
-   * Output items of a translated reply were not kept, so that the caller can't refer to them:
-   * because they are too large for `responses.items`, or because that store failed; then the event
-   * `port_failed` has the reason.
+   * Output items of a translated reply were not kept, so that the caller can't refer to them. If
+   * the store `responses.items` failed, the event `port_failed` has the reason.
    */
   | {
       readonly type: 'items_not_kept';
@@ -352,12 +363,13 @@ export type GatewayEvent =
   | { readonly type: 'catalog_loaded'; readonly source: string; readonly models: number }
   /** The changed file is invalid, and the last good one is served; `reason` has the remedy. */
   | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
-  /** The same for the configuration file of `tollgate serve`, which alone emits these. */
+  /** The changed configuration file of `tollgate serve`, which alone emits this, applies. */
   | { readonly type: 'config_loaded'; readonly source: string }
+  /** That file is invalid, and the last good one applies; `reason` has the remedy. */
   | { readonly type: 'config_refused'; readonly source: string; readonly reason: string }
   /**
-   * A bug in the gateway or in a port, or a record that the host changed so that the charge of a
-   * running call could not be computed. `at` is the location in the code, without the message.
+   * A bug in the gateway or in a port: please report it, with `at`, its location in the code. Or
+   * the record of a model was changed while a call ran, which was then charged its hold.
    */
   | {
       readonly type: 'internal_error';
@@ -374,7 +386,7 @@ export type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly t
 /** How important an event is: docs/logging.md has the level of each. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Which events a listener wants. Those that no listener wants are not even created. */
+/** Which events a listener wants. */
 export interface EventFilter {
   /** Default: all. */
   readonly types?: readonly EventType[];

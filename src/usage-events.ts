@@ -27,7 +27,8 @@ export type UsageEvent =
     }
   /**
    * An upstream's usage has numbers that the gateway doesn't know, and which the charge does not
-   * depend on. Emitted once for each channel, with at most eight names: `details.new_tokens`.
+   * depend on: look whether the provider bills them. Emitted once for each channel, with at most
+   * eight names: `details.new_tokens`.
    */
   | {
       readonly type: 'unknown_usage';

@@ -1,17 +1,15 @@
 /** What is known of a port call that failed. */
 import type { PortName } from './port-names.ts';
 
-/**
- * A port threw, timed out, or returned a value that its contract does not allow; or, with the
- * reason `circuit_open`, it was not called, because three calls in a row had timed out.
- */
+/** A port threw, timed out, or returned a value that its contract does not allow. */
 export interface PortFailure {
   readonly requestId: string | undefined;
   readonly port: PortName;
   readonly operation: string;
   /**
    * The name of what was thrown, if it is one of this package, JavaScript or Node, and else
-   * `Error`; `circuit_open`; or the sentences of a store's self-test that failed.
+   * `Error`; `circuit_open`, if the port was not called because three calls in a row had timed out;
+   * or the sentences of a store's self-test that failed.
    */
   readonly reason: string;
   /**

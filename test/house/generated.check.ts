@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configTable } from './generated/config.ts';
+import { eventsTable } from './generated/events.ts';
 import { errorsTable, metricsTable, reasonsTable } from './generated/failures.ts';
 import { optionsTable } from './generated/options.ts';
 import { replySchemas } from './generated/replies.ts';
@@ -12,7 +13,7 @@ import { readText, repoFiles, root } from './sources.ts';
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/command.md': { configuration: configTable },
   'docs/errors.md': { errors: errorsTable },
-  'docs/events.md': { reasons: reasonsTable },
+  'docs/events.md': { events: eventsTable, reasons: reasonsTable },
   'docs/internals/wire-map.md': wireMap,
   'docs/metrics.md': { metrics: metricsTable },
   'docs/options.md': { options: optionsTable },
