@@ -1,5 +1,5 @@
 /** The table of refusals: adding counts, sums by names, deletion of old ones. */
-import type { CallOptions } from '../../ports/call-options.ts';
+import type { CallOptions, Promised } from '../../ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import {
   matches,
@@ -14,8 +14,6 @@ import {
   filterNames,
   type RefusalGrouping,
   type RefusalQueries,
-  type RefusalReportQuery,
-  type RefusalReportRow,
   refusalNames,
   refusalReportSql,
   refusalRowFrom,
@@ -59,13 +57,7 @@ DELETE FROM ${table('refusals')} WHERE id IN (
 }
 
 /** Counts of refusals in a table. */
-export interface SqlRefusals extends RefusalLog, RefusalQueries {
-  recordRefusals(counts: readonly RecordedRefusals[], options?: CallOptions): Promise<void>;
-  refusalReport(
-    query: RefusalReportQuery,
-    options?: CallOptions,
-  ): Promise<readonly RefusalReportRow[]>;
-}
+export interface SqlRefusals extends Promised<RefusalLog & RefusalQueries> {}
 
 /** The counts, and the deletion of those from before a time, which returns how many. */
 export function sqlRefusals(engine: SqlEngine): {
