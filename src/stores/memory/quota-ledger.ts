@@ -7,8 +7,8 @@ import { limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { DueQueue, QueueEntry } from './due-queue.ts';
 import { dequeue, enqueue, firstDue, reorder } from './due-queue.ts';
-import { type EndedHolds, endedHolds } from './ended-holds.ts';
-import { type HashedId, type HoldTable, hashOf, holdTable } from './hold-table.ts';
+import { EndedHolds } from './ended-holds.ts';
+import { type HashedId, HoldTable, hashOf } from './hold-table.ts';
 
 /** One subject and period. */
 export interface Row {
@@ -79,7 +79,7 @@ export interface Ledger {
 }
 
 export function openLedger(limit: number, maxAgeMs: number): Ledger {
-  return { partitions: new Map(), ended: endedHolds(limit, maxAgeMs) };
+  return { partitions: new Map(), ended: new EndedHolds(limit, maxAgeMs) };
 }
 
 /** The partition of this name, created where there is none. */
@@ -89,7 +89,7 @@ export function partitionOf(ledger: Ledger, name: string): Partition {
   const partition: Partition = {
     number: ledger.partitions.size,
     subjects: new Map(),
-    held: holdTable(),
+    held: new HoldTable(),
     leases: [],
   };
   ledger.partitions.set(name, partition);
