@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { swallowErrors } from '../../thrown.ts';
 import type { SqlEngine, SqlRow } from './engine.ts';
-import { type SqlRefusals, sqlRefusals } from './refusals.ts';
+import { type SqlRefusals, sqlRefusals } from './refusal-report.ts';
 import { type SqlUsageQueries, sqlUsageQueries } from './usage-queries.ts';
 import { usageRowOf } from './usage-row.ts';
 import { usageInsertion } from './usage-statements.ts';
