@@ -79,6 +79,21 @@ async function waitOf(
   return decision;
 }
 
+/** What a bucket grants, and hardly more, after a take, a wait and a correction. */
+function leaves(
+  amount: number,
+  { taken = 0, waitMs = 0, adjusted = 0 }: { taken?: number; waitMs?: number; adjusted?: number },
+) {
+  return async (setup: RateLimiterSetup): Promise<void> => {
+    const own = bucket();
+    if (taken > 0) await grantedOf(take(setup, own(taken)));
+    if (waitMs > 0) await setup.advance(waitMs);
+    if (adjusted !== 0) await adjust(setup, own(adjusted));
+
+    assert.deepEqual(await grantsOf(setup, own, [amount, 2]), [true, false]);
+  };
+}
+
 /** A bucket holds 60 and refills by 1 in each second. */
 const takeCases: Cases<RateLimiterSetup> = {
   async 'RL-01 grants the whole limit and nothing above it'(setup) {
@@ -142,22 +157,8 @@ const takeCases: Cases<RateLimiterSetup> = {
 
     await grantedOf(take(setup, own(1)));
   },
-  async 'RL-08 is full again after the period, and no fuller than that'(setup) {
-    const own = bucket();
-    await grantedOf(take(setup, own(60)));
-
-    await setup.advance(60_000);
-
-    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-  },
-  async 'RL-09 refills evenly, and not at the end of the period'(setup) {
-    const own = bucket();
-    await grantedOf(take(setup, own(60)));
-
-    await setup.advance(3_000);
-
-    assert.deepEqual(await grantsOf(setup, own, [3, 2]), [true, false]);
-  },
+  'RL-08 is full again after the period, and no fuller': leaves(60, { taken: 60, waitMs: 60_000 }),
+  'RL-09 refills evenly, and not at the end of the period': leaves(3, { taken: 60, waitMs: 3_000 }),
   async 'RL-10 takes nothing from a bucket if another of the same owner refuses'(setup) {
     const [calls, tokens] = pairOfOneOwner();
     await grantedOf(take(setup, tokens(60)));
@@ -226,29 +227,9 @@ function pairOfOneOwner(): readonly [ReturnType<typeof bucket>, ReturnType<typeo
 
 /** A bucket holds 60 and refills by 1 in each second. */
 const adjustCases: Cases<RateLimiterSetup> = {
-  async 'RL-16 gives back an amount'(setup) {
-    const own = bucket();
-    await grantedOf(take(setup, own(60)));
-
-    await adjust(setup, own(-20));
-
-    assert.deepEqual(await grantsOf(setup, own, [20, 1]), [true, false]);
-  },
-  async 'RL-17 gives back no more than was taken'(setup) {
-    const own = bucket();
-    await grantedOf(take(setup, own(10)));
-
-    await adjust(setup, own(-50));
-
-    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-  },
-  async 'RL-18 gives back nothing to a bucket that is full'(setup) {
-    const own = bucket();
-
-    await adjust(setup, own(-50));
-
-    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-  },
+  'RL-16 gives back an amount': leaves(20, { taken: 60, adjusted: -20 }),
+  'RL-17 gives back no more than was taken': leaves(60, { taken: 10, adjusted: -50 }),
+  'RL-18 gives back nothing to a bucket that is full': leaves(60, { adjusted: -50 }),
   async 'RL-19 takes a further amount, also from a full bucket'(setup) {
     const [own, full] = [bucket(), bucket()];
     await grantedOf(take(setup, own(10)));
