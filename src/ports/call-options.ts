@@ -7,6 +7,13 @@ import { errorName } from '../errors.ts';
 /** A memory store answers directly and a remote one with a promise; `await` handles both. */
 export type MaybePromise<T> = T | Promise<T>;
 
+/** A port whose methods always return promises. */
+export type Promised<Port> = {
+  readonly [Name in keyof Port]: Port[Name] extends (...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<Awaited<Result>>
+    : Port[Name];
+};
+
 /** Deadline and abort signal of a port call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import { sqliteUsageSink } from '../../src/stores/sqlite/usage-sink.ts';
+import { sqliteUsageSink } from '../../src/stores/sqlite/stores.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { type CommandFolder, commandFolder } from './called.ts';
 

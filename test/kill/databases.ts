@@ -11,7 +11,7 @@ import type { UsageSink } from '../../src/ports/usage-sink.ts';
 import { jsonlUsageSink } from '../../src/stores/jsonl/usage-sink.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrations.ts';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
-import { postgresUsageSink } from '../../src/stores/postgres/usage-sink.ts';
+import { postgresUsageSink } from '../../src/stores/postgres/stores.ts';
 import { redisQuotaStore } from '../../src/stores/redis/index.ts';
 import type { UsageQueries } from '../../src/stores/sql/usage-report.ts';
 import { migrateSqlite, sqliteQuotaStore, sqliteUsageSink } from '../../src/stores/sqlite/index.ts';

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { MaybePromise } from '../../src/ports/call-options.ts';
 import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { postgresIdempotencyStore } from '../../src/stores/postgres/idempotency-store.ts';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
+import { postgresIdempotencyStore } from '../../src/stores/postgres/stores.ts';
 import { scriptRunner } from '../../src/stores/redis/client.ts';
 import { idempotencyStoreOver } from '../../src/stores/redis/idempotency-store.ts';
 import { quotaStoreOver } from '../../src/stores/redis/quota-operations.ts';

@@ -1,8 +1,8 @@
 // suite: slow
 /** How the memory quota store finds running and ended holds by id. */
 import { describe, expect, it, vi } from 'vitest';
-import { type EndedId, endedHolds } from '../../src/stores/memory/ended-holds.ts';
-import { type Chained, hashOf, holdTable } from '../../src/stores/memory/hold-table.ts';
+import { EndedHolds, type EndedId } from '../../src/stores/memory/ended-holds.ts';
+import { type Chained, HoldTable, hashOf } from '../../src/stores/memory/hold-table.ts';
 
 interface Item extends Chained<Item> {
   readonly id: string;
@@ -16,7 +16,7 @@ const ids = Array.from({ length: 1_000 }, (_, n) => `hold-${String(n).padStart(1
 
 describe('a table of holds', () => {
   it('finds each of a thousand holds, and none that was deleted', () => {
-    const table = holdTable<Item>();
+    const table = new HoldTable<Item>();
     const items = ids.map((id) => item(id));
     for (const one of items) table.add(one);
     const odd = items.filter((_, n) => n % 2 === 1);
@@ -34,7 +34,7 @@ describe('a table of holds', () => {
       [1, 0, 2],
       [1, 2, 0],
     ]) {
-      const table = holdTable<Item>();
+      const table = new HoldTable<Item>();
       const items = ['a', 'b', 'c'].map((id) => item(id, 7));
       for (const one of items) table.add(one);
       for (const [turn, n] of order.entries()) {
@@ -50,7 +50,7 @@ describe('a table of holds', () => {
   });
 
   it('unlinks a deleted hold, so that it keeps no other alive', () => {
-    const table = holdTable<Item>();
+    const table = new HoldTable<Item>();
     const [a, b] = [item('a', 7), item('b', 7)];
     table.add(a);
     table.add(b);
@@ -73,7 +73,7 @@ describe('ended holds', () => {
 
   it('are found up to the limit, beyond which the oldest are forgotten', () => {
     for (const limit of [1, 2, 3, 64, 65, 100, 128, 999]) {
-      const ended = endedHolds(limit, 1_000);
+      const ended = new EndedHolds(limit, 1_000);
       for (const [n, id] of ids.entries()) ended.add(named(id), settled(BigInt(n)), 0);
 
       const found = ids.filter((id) => ended.find(named(id)) !== undefined);
@@ -84,7 +84,7 @@ describe('ended holds', () => {
   });
 
   it('are forgotten two at a time once they are too old', () => {
-    const ended = endedHolds(100, 1_000);
+    const ended = new EndedHolds(100, 1_000);
     for (const id of ids.slice(0, 10)) ended.add(named(id), released, 0);
     ended.add(named('late-0000000000001'), released, 999);
     ended.add(named('late-0000000000002'), released, 1_000);
@@ -97,7 +97,7 @@ describe('ended holds', () => {
   });
 
   it('are unchanged if there is no memory for more', () => {
-    const ended = endedHolds(1_000, 60_000);
+    const ended = new EndedHolds(1_000, 60_000);
     const [next = '', ...known] = ids.slice(0, 65);
     for (const id of known) ended.add(named(id), settled(1n), 0);
     // A simulated allocation failure; a real one needs gigabytes.
@@ -115,7 +115,7 @@ describe('ended holds', () => {
   });
 
   it('are identified by the whole id, not by its hash or beginning', () => {
-    const ended = endedHolds(2, 1_000);
+    const ended = new EndedHolds(2, 1_000);
     const long = 'x'.repeat(64);
     const hash = 5;
     ended.add({ id: long, hash, partition: first }, settled(1n), 0);
@@ -133,7 +133,7 @@ describe('ended holds', () => {
   });
 
   it('belong to one partition', () => {
-    const ended = endedHolds(10, 1_000);
+    const ended = new EndedHolds(10, 1_000);
     ended.add(named('hold-in-the-first', first), released, 0);
 
     expect(ended.find(named('hold-in-the-first', first))?.as).toBe('released');
@@ -141,7 +141,7 @@ describe('ended holds', () => {
   });
 
   it('keep the last ending, and the charges of an expiry only with it', () => {
-    const ended = endedHolds(3, 1_000);
+    const ended = new EndedHolds(3, 1_000);
     const expiry = [{ row: { used: 0n }, onExpire: 5n }];
     ended.add(named(ids[0] ?? ''), { as: 'expired', charged: [], expiry }, 0);
     expect(ended.find(named(ids[0] ?? ''))).toEqual({ as: 'expired', charged: [], expiry });

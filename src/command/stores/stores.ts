@@ -20,28 +20,33 @@ import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
 import { memoryResponseIndex } from '../../stores/memory/response-index.ts';
 import { memoryResultStore } from '../../stores/memory/result-store.ts';
 import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
-import { postgresIdempotencyStore } from '../../stores/postgres/idempotency-store.ts';
-import { postgresItemStore } from '../../stores/postgres/item-store.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
-import { postgresRateLimiter } from '../../stores/postgres/rate-limiter.ts';
-import { postgresResponseIndex } from '../../stores/postgres/response-index.ts';
-import { postgresResultStore } from '../../stores/postgres/result-store.ts';
-import { type PostgresUsageSink, postgresUsageSink } from '../../stores/postgres/usage-sink.ts';
+import {
+  postgresIdempotencyStore,
+  postgresItemStore,
+  postgresRateLimiter,
+  postgresResponseIndex,
+  postgresResultStore,
+  postgresUsageSink,
+} from '../../stores/postgres/stores.ts';
 import { redisIdempotencyStore } from '../../stores/redis/idempotency-store.ts';
 import { redisItemStore } from '../../stores/redis/item-store.ts';
 import { redisQuotaStore } from '../../stores/redis/quota-store.ts';
 import { redisRateLimiter } from '../../stores/redis/rate-limiter.ts';
 import { redisResponseIndex } from '../../stores/redis/response-index.ts';
 import { redisResultStore } from '../../stores/redis/result-store.ts';
-import { sqliteIdempotencyStore } from '../../stores/sqlite/idempotency-store.ts';
-import { sqliteItemStore } from '../../stores/sqlite/item-store.ts';
+import type { SqlUsageSink } from '../../stores/sql/usage-sink.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
-import { sqliteRateLimiter } from '../../stores/sqlite/rate-limiter.ts';
-import { sqliteResponseIndex } from '../../stores/sqlite/response-index.ts';
-import { sqliteResultStore } from '../../stores/sqlite/result-store.ts';
-import { type SqliteUsageSink, sqliteUsageSink } from '../../stores/sqlite/usage-sink.ts';
+import {
+  sqliteIdempotencyStore,
+  sqliteItemStore,
+  sqliteRateLimiter,
+  sqliteResponseIndex,
+  sqliteResultStore,
+  sqliteUsageSink,
+} from '../../stores/sqlite/stores.ts';
 import { thrownCode } from '../../thrown.ts';
 import {
   type FixedKey,
@@ -61,7 +66,7 @@ export interface Stores {
   readonly quota: QuotaStore;
   readonly usage: UsageSink & RefusalLog;
   /** The same log, if it can be queried. */
-  readonly usageLog: SqliteUsageSink | PostgresUsageSink | undefined;
+  readonly usageLog: SqlUsageSink | undefined;
   readonly idempotency: IdempotencyStore;
   readonly rateLimiter: RateLimiter | undefined;
   readonly results: ResultStore;

@@ -11,7 +11,7 @@ import type { Nanos } from '../../money.ts';
 import { maxLines } from '../../ports/quota-input.ts';
 import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { HashedId } from './hold-table.ts';
-import { type Tombstones, tombstones } from './tombstones.ts';
+import { Tombstones } from './tombstones.ts';
 
 export type HoldEnding = 'settled' | 'released' | 'expired';
 
@@ -34,12 +34,6 @@ export interface EndedId extends HashedId {
   readonly partition: { readonly number: number };
 }
 
-export interface EndedHolds {
-  /** Remembers an ending; a later one of the same id replaces it. */
-  add(name: EndedId, end: EndedHold<Pick<QuotaLine, 'amount'>>, nowMs: number): void;
-  find(name: EndedId): EndedHold<Nanos> | undefined;
-}
-
 const endings: readonly HoldEnding[] = ['settled', 'released', 'expired'];
 /** The length limit of `quota-input.ts`; a shorter id ends with a zero, which no id contains. */
 const idBytes = 64;
@@ -48,62 +42,77 @@ const maxBuckets = 2 ** 20;
 /** Keeps every typed array below the maximum length. */
 const maxEnded = 2 ** 24;
 
-interface EndedTable {
-  readonly expiries: Map<number, readonly ExpiryCharge[]>;
-  readonly order: Tombstones;
-  lists: EndedLists;
-  capacity: number;
-}
+export class EndedHolds {
+  readonly #expiries = new Map<number, readonly ExpiryCharge[]>();
+  readonly #order: Tombstones;
+  #lists = emptyLists(minSlots);
+  #capacity = minSlots;
 
-export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
-  const maxRemembered = Math.min(limit, maxEnded);
-  const expiries: EndedTable['expiries'] = new Map();
-  const table: EndedTable = {
-    expiries,
-    order: tombstones({
-      limit: maxRemembered,
-      maxAgeMs,
-      forget: (slot) => expiries.delete(slot),
-    }),
-    lists: emptyLists(minSlots),
-    capacity: minSlots,
-  };
-  return {
-    add: (name, end, nowMs) => {
-      const { order } = table;
-      const next = order.nextNumber();
-      if (order.slotOf(next) >= table.capacity) grow(table, next);
-      const number = order.add(nowMs);
-      write(table, { slot: order.slotOf(number), number }, name, end);
-    },
-    find: (name) => {
-      const { kinds, counts, amounts } = table.lists;
-      const slot = slotOf(table, name);
-      const as = slot === undefined ? undefined : endings[kinds[slot] ?? 0];
-      if (slot === undefined || as === undefined) return undefined;
-      const start = slot * maxLines;
-      const charged = [...amounts.subarray(start, start + (counts[slot] ?? 0))];
-      return { as, charged, expiry: expiries.get(slot) ?? [] };
-    },
-  };
-}
-
-/** Allocates all arrays before using any: an allocation may fail for lack of memory. */
-function grow(table: EndedTable, nextNumber: number): void {
-  const { hashes, partitions, ids, kinds, counts, amounts } = table.lists;
-  const wider = emptyLists(2 * table.capacity);
-  wider.hashes.set(hashes);
-  wider.partitions.set(partitions);
-  wider.ids.set(ids);
-  wider.kinds.set(kinds);
-  wider.counts.set(counts);
-  wider.amounts.set(amounts);
-  // Until the ring is full, slots are in the order of their numbers.
-  for (let slot = 0; slot < table.capacity; slot += 1) {
-    chain(wider, slot, nextNumber - table.capacity + slot);
+  constructor(limit: number, maxAgeMs: number) {
+    this.#order = new Tombstones(Math.min(limit, maxEnded), maxAgeMs, (slot) => {
+      this.#expiries.delete(slot);
+    });
   }
-  table.lists = wider;
-  table.capacity *= 2;
+
+  /** Remembers an ending; a later one of the same id replaces it. */
+  add(name: EndedId, end: EndedHold<Pick<QuotaLine, 'amount'>>, nowMs: number): void {
+    const next = this.#order.nextNumber();
+    if (this.#order.slotOf(next) >= this.#capacity) this.#grow(next);
+    const number = this.#order.add(nowMs);
+    const slot = this.#order.slotOf(number);
+    const { hashes, partitions, ids, kinds, counts, amounts } = this.#lists;
+    hashes[slot] = name.hash;
+    chain(this.#lists, slot, number);
+    partitions[slot] = name.partition.number;
+    writeId(ids, slot, name.id);
+    kinds[slot] = endings.indexOf(end.as);
+    counts[slot] = end.charged.length;
+    for (let index = 0; index < end.charged.length; index += 1) {
+      amounts[slot * maxLines + index] = end.charged[index]?.amount ?? 0n;
+    }
+    if (end.expiry.length > 0) this.#expiries.set(slot, end.expiry);
+  }
+
+  find(name: EndedId): EndedHold<Nanos> | undefined {
+    const { kinds, counts, amounts } = this.#lists;
+    const slot = this.#slotOf(name);
+    const as = slot === undefined ? undefined : endings[kinds[slot] ?? 0];
+    if (slot === undefined || as === undefined) return undefined;
+    const start = slot * maxLines;
+    const charged = [...amounts.subarray(start, start + (counts[slot] ?? 0))];
+    return { as, charged, expiry: this.#expiries.get(slot) ?? [] };
+  }
+
+  /** Allocates all arrays before using any: an allocation may fail for lack of memory. */
+  #grow(nextNumber: number): void {
+    const { hashes, partitions, ids, kinds, counts, amounts } = this.#lists;
+    const wider = emptyLists(2 * this.#capacity);
+    wider.hashes.set(hashes);
+    wider.partitions.set(partitions);
+    wider.ids.set(ids);
+    wider.kinds.set(kinds);
+    wider.counts.set(counts);
+    wider.amounts.set(amounts);
+    // Until the ring is full, slots are in the order of their numbers.
+    for (let slot = 0; slot < this.#capacity; slot += 1) {
+      chain(wider, slot, nextNumber - this.#capacity + slot);
+    }
+    this.#lists = wider;
+    this.#capacity *= 2;
+  }
+
+  #slotOf({ partition, id, hash }: EndedId): number | undefined {
+    const { latest, before, hashes, partitions, ids } = this.#lists;
+    let number = latest[hash & (latest.length - 1)] ?? 0;
+    while (this.#order.has(number)) {
+      const slot = this.#order.slotOf(number);
+      if (hashes[slot] === hash && partitions[slot] === partition.number && hasId(ids, slot, id)) {
+        return slot;
+      }
+      number = before[slot] ?? 0;
+    }
+    return undefined;
+  }
 }
 
 /** Puts an entry at the beginning of its bucket's chain. */
@@ -111,41 +120,6 @@ function chain({ latest, before, hashes }: EndedLists, slot: number, number: num
   const bucket = (hashes[slot] ?? 0) & (latest.length - 1);
   before[slot] = latest[bucket] ?? 0;
   latest[bucket] = number;
-}
-
-function write(
-  { expiries, lists }: EndedTable,
-  { slot, number }: { readonly slot: number; readonly number: number },
-  { partition, id, hash }: EndedId,
-  { as, charged, expiry }: EndedHold<Pick<QuotaLine, 'amount'>>,
-): void {
-  const { hashes, partitions, ids, kinds, counts, amounts } = lists;
-  hashes[slot] = hash;
-  chain(lists, slot, number);
-  partitions[slot] = partition.number;
-  writeId(ids, slot, id);
-  kinds[slot] = endings.indexOf(as);
-  counts[slot] = charged.length;
-  for (let index = 0; index < charged.length; index += 1) {
-    amounts[slot * maxLines + index] = charged[index]?.amount ?? 0n;
-  }
-  if (expiry.length > 0) expiries.set(slot, expiry);
-}
-
-function slotOf(
-  { order, lists }: EndedTable,
-  { partition, id, hash }: EndedId,
-): number | undefined {
-  const { latest, before, hashes, partitions, ids } = lists;
-  let number = latest[hash & (latest.length - 1)] ?? 0;
-  while (order.has(number)) {
-    const slot = order.slotOf(number);
-    if (hashes[slot] === hash && partitions[slot] === partition.number && hasId(ids, slot, id)) {
-      return slot;
-    }
-    number = before[slot] ?? 0;
-  }
-  return undefined;
 }
 
 function writeId(ids: Uint8Array, slot: number, id: string): void {

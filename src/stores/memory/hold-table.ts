@@ -14,14 +14,6 @@ export interface Chained<T> extends HashedId {
   next: T | undefined;
 }
 
-export interface HoldTable<T extends Chained<T>> {
-  find(id: HashedId): T | undefined;
-  /** Adds an item whose id is not in the table. */
-  add(item: T): void;
-  /** Removes an item that is in the table. */
-  delete(item: T): void;
-}
-
 /** A 32-bit FNV-1a hash of an id; ids that differ in one character have different hashes. */
 export function hashOf(id: string): number {
   let hash = 0;
@@ -34,31 +26,34 @@ export function hashOf(id: string): number {
 
 const minBuckets = 64;
 
-/** An empty table. It never shrinks, since a peak load may return. */
-export function holdTable<T extends Chained<T>>(): HoldTable<T> {
-  let buckets = emptyBuckets<T>(minBuckets);
-  let count = 0;
+/** It never shrinks, since a peak load may return. */
+export class HoldTable<T extends Chained<T>> {
+  #buckets = emptyBuckets<T>(minBuckets);
+  #count = 0;
 
-  return {
-    find: ({ id, hash }) => {
-      let item = buckets[hash & (buckets.length - 1)];
-      while (item !== undefined && item.id !== id) item = item.next;
-      return item;
-    },
-    add: (item) => {
-      if (count === buckets.length) buckets = rehashed(buckets);
-      put(buckets, item);
-      count += 1;
-    },
-    delete: (item) => {
-      const bucket = item.hash & (buckets.length - 1);
-      if (buckets[bucket] === item) buckets[bucket] = item.next;
-      else unlink(buckets[bucket], item);
-      // A deleted item must not keep the newer ones in its bucket alive.
-      item.next = undefined;
-      count -= 1;
-    },
-  };
+  find({ id, hash }: HashedId): T | undefined {
+    let item = this.#buckets[hash & (this.#buckets.length - 1)];
+    while (item !== undefined && item.id !== id) item = item.next;
+    return item;
+  }
+
+  /** Adds an item whose id is not in the table. */
+  add(item: T): void {
+    if (this.#count === this.#buckets.length) this.#buckets = rehashed(this.#buckets);
+    put(this.#buckets, item);
+    this.#count += 1;
+  }
+
+  /** Removes an item that is in the table. */
+  delete(item: T): void {
+    const buckets = this.#buckets;
+    const bucket = item.hash & (buckets.length - 1);
+    if (buckets[bucket] === item) buckets[bucket] = item.next;
+    else unlink(buckets[bucket], item);
+    // A deleted item must not keep the newer ones in its bucket alive.
+    item.next = undefined;
+    this.#count -= 1;
+  }
 }
 
 function put<T extends Chained<T>>(buckets: (T | undefined)[], item: T): void {

@@ -22,117 +22,99 @@ interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
   readonly forgetAtMs: number;
 }
 
-interface IdempotencyRecords {
-  find(name: string, nowMs: number): Kept | undefined;
-  /**
-   * Adds a running record in place of any other of this name.
-   *
-   * @throws StoreUnavailable if nothing may be forgotten for it, or the key has its fair share
-   */
-  add(name: string, kept: Kept, nowMs: number): void;
-  end(name: string, running: Kept, ended: Kept): void;
-  forget(name: string): void;
-}
-
 /** An `unknown` record of an image call is kept at least this long. */
 const minImageRetentionMs = 60 * 60 * 1000;
 /** A claim takes one record and owns none yet. */
 const share = { own: 0, isSmall: true } as const;
 
-interface Table {
-  readonly maxRecords: number;
-  readonly byName: Map<string, Kept>;
+/** Maps and sets are in order of age. */
+class IdempotencyRecords {
+  readonly #maxRecords: number;
+  readonly #byName = new Map<string, Kept>();
   /** Names of the records that may be forgotten early, oldest first. */
-  readonly done: Set<string>;
-  readonly unknownChats: Set<string>;
-  readonly unknownImages: Set<string>;
+  readonly #done = new Set<string>();
+  readonly #unknownChats = new Set<string>();
+  readonly #unknownImages = new Set<string>();
   /** By key, how many records can't be forgotten early: running calls and unknown images. */
-  readonly pinned: FairShares;
-}
+  readonly #pinned: FairShares;
 
-function idempotencyRecords(maxRecords: number): IdempotencyRecords {
-  const byName = new Map<string, Kept>();
-  const table: Table = {
-    maxRecords,
-    byName,
-    done: new Set(),
-    unknownChats: new Set(),
-    unknownImages: new Set(),
-    pinned: fairShares(() => maxRecords),
-  };
-  return {
-    find: (name, nowMs) => {
-      const kept = byName.get(name);
-      return kept !== undefined && kept.forgetAtMs > nowMs ? kept : undefined;
-    },
-    add: (name, kept, nowMs) => {
-      forget(table, name);
-      makeSpace(table, nowMs);
-      if (!table.pinned.take(kept.keyId, 1, share)) throw full();
-      append(table, name, kept);
-    },
-    end: (name, running, ended) => {
-      remove(table, name, running);
-      append(table, name, ended);
-      if (!isPinned(table, ended)) table.pinned.give(ended.keyId, 1);
-    },
-    forget: (name) => forget(table, name),
-  };
-}
+  constructor(maxRecords: number) {
+    this.#maxRecords = maxRecords;
+    this.#pinned = fairShares(() => maxRecords);
+  }
 
-/** The records of the same kind that may be forgotten early; undefined for a running one. */
-function groupOf(
-  { done, unknownChats, unknownImages }: Table,
-  { record, operation }: Kept,
-): Set<string> | undefined {
-  if (record.state === 'done') return done;
-  if (record.state === 'running') return undefined;
-  return operation === 'images' ? unknownImages : unknownChats;
-}
+  find(name: string, nowMs: number): Kept | undefined {
+    const kept = this.#byName.get(name);
+    return kept !== undefined && kept.forgetAtMs > nowMs ? kept : undefined;
+  }
 
-function isPinned(table: Table, kept: Kept): boolean {
-  const group = groupOf(table, kept);
-  return group === undefined || group === table.unknownImages;
-}
+  /**
+   * Adds a running record in place of any other of this name.
+   *
+   * @throws StoreUnavailable if nothing may be forgotten for it, or the key has its fair share
+   */
+  add(name: string, kept: Kept, nowMs: number): void {
+    this.forget(name);
+    this.#makeSpace(nowMs);
+    if (!this.#pinned.take(kept.keyId, 1, share)) throw full();
+    this.#append(name, kept);
+  }
 
-/** Appends a record, so that maps and sets stay in order of age. */
-function append(table: Table, name: string, kept: Kept): void {
-  table.byName.set(name, kept);
-  groupOf(table, kept)?.add(name);
-}
+  end(name: string, running: Kept, ended: Kept): void {
+    this.#remove(name, running);
+    this.#append(name, ended);
+    if (!this.#isPinned(ended)) this.#pinned.give(ended.keyId, 1);
+  }
 
-function remove(table: Table, name: string, kept: Kept): void {
-  table.byName.delete(name);
-  groupOf(table, kept)?.delete(name);
-}
+  forget(name: string): void {
+    const kept = this.#byName.get(name);
+    if (kept === undefined) return;
+    this.#remove(name, kept);
+    if (this.#isPinned(kept)) this.#pinned.give(kept.keyId, 1);
+  }
 
-function forget(table: Table, name: string): void {
-  const kept = table.byName.get(name);
-  if (kept === undefined) return;
-  remove(table, name, kept);
-  if (isPinned(table, kept)) table.pinned.give(kept.keyId, 1);
-}
+  /** The records of the same kind that may be forgotten early; undefined for a running one. */
+  #groupOf({ record, operation }: Kept): Set<string> | undefined {
+    if (record.state === 'done') return this.#done;
+    if (record.state === 'running') return undefined;
+    return operation === 'images' ? this.#unknownImages : this.#unknownChats;
+  }
 
-function makeSpace(table: Table, nowMs: number): void {
-  const { byName, maxRecords, done, unknownChats } = table;
-  // Two for each one added: expired records get fewer, and no single call removes all of them.
-  forgetFirstIfOld(table, nowMs);
-  forgetFirstIfOld(table, nowMs);
-  if (byName.size < maxRecords) return;
-  const first = firstOf(done) ?? firstOf(unknownChats) ?? oldImage(table, nowMs);
-  if (first === undefined) throw full();
-  forget(table, first);
-}
+  #isPinned(kept: Kept): boolean {
+    const group = this.#groupOf(kept);
+    return group === undefined || group === this.#unknownImages;
+  }
 
-function forgetFirstIfOld(table: Table, nowMs: number): void {
-  const [first] = table.byName;
-  if (first !== undefined && first[1].forgetAtMs <= nowMs) forget(table, first[0]);
-}
+  #append(name: string, kept: Kept): void {
+    this.#byName.set(name, kept);
+    this.#groupOf(kept)?.add(name);
+  }
 
-function oldImage({ unknownImages, byName }: Table, nowMs: number): string | undefined {
-  const name = firstOf(unknownImages);
-  const endedAtMs = name === undefined ? undefined : byName.get(name)?.record.endedAtMs;
-  return endedAtMs !== undefined && nowMs - endedAtMs >= minImageRetentionMs ? name : undefined;
+  #remove(name: string, kept: Kept): void {
+    this.#byName.delete(name);
+    this.#groupOf(kept)?.delete(name);
+  }
+
+  #makeSpace(nowMs: number): void {
+    // Two for each one added: expired records get fewer, and no single call removes all of them.
+    this.#forgetFirstIfOld(nowMs);
+    this.#forgetFirstIfOld(nowMs);
+    if (this.#byName.size < this.#maxRecords) return;
+    const first = firstOf(this.#done) ?? firstOf(this.#unknownChats) ?? this.#oldImage(nowMs);
+    if (first === undefined) throw full();
+    this.forget(first);
+  }
+
+  #forgetFirstIfOld(nowMs: number): void {
+    const [first] = this.#byName;
+    if (first !== undefined && first[1].forgetAtMs <= nowMs) this.forget(first[0]);
+  }
+
+  #oldImage(nowMs: number): string | undefined {
+    const name = firstOf(this.#unknownImages) ?? '';
+    const endedAtMs = this.#byName.get(name)?.record.endedAtMs;
+    return endedAtMs !== undefined && nowMs - endedAtMs >= minImageRetentionMs ? name : undefined;
+  }
 }
 
 function firstOf(names: ReadonlySet<string>): string | undefined {
@@ -173,7 +155,7 @@ export function memoryIdempotencyStore(
 ): IdempotencyStore {
   checkMakerOptions('memoryIdempotencyStore', optionsSchema, options);
   const { clock = systemClock(), maxRecords = 100_000 } = options;
-  const records = idempotencyRecords(maxRecords);
+  const records = new IdempotencyRecords(maxRecords);
   return {
     claim: (input): ClaimResult => {
       const nowMs = clock.now();

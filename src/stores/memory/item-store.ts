@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
-import { ownedEntries } from './owned-entries.ts';
+import { OwnedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept. */
 export interface MemoryItemStoreOptions {
@@ -35,7 +35,7 @@ const entryBytes = 512;
 export function memoryItemStore(options: MemoryItemStoreOptions = {}): ItemStore {
   checkMakerOptions('memoryItemStore', optionsSchema, options);
   const { clock = systemClock(), maxBytes = 64 * 1024 * 1024, maxItemBytes = 256 * 1024 } = options;
-  const table = ownedEntries<Uint8Array>(maxBytes);
+  const table = new OwnedEntries<Uint8Array>(maxBytes);
   return {
     put: (owner, items, ttlMs) => {
       const nowMs = clock.monotonicMs();

@@ -22,80 +22,69 @@ interface Entries<Value> {
   bytes: number;
 }
 
-export interface OwnedEntries<Value> {
+export class OwnedEntries<Value> {
+  readonly #maxBytes: number;
+  readonly #all: Entries<Value> = { byName: new Map(), bytes: 0 };
+  readonly #owners = new Map<string, Entries<Value>>();
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
   /** The entry with this name, unless its time is over. */
-  get(name: string, nowMs: number): OwnedEntry<Value> | undefined;
+  get(name: string, nowMs: number): OwnedEntry<Value> | undefined {
+    const entry = this.#all.byName.get(name);
+    return entry !== undefined && entry.forgetAtMs > nowMs ? entry : undefined;
+  }
+
   /** Whether an entry of this size fits into the share of one owner. */
-  fits(bytes: number): boolean;
+  fits(bytes: number): boolean {
+    return bytes <= this.#maxBytes * ownerShare;
+  }
+
   /** Adds an entry that fits as the last one, in place of the one with its name. */
-  add(entry: OwnedEntry<Value>): void;
-  remove(name: string): void;
+  add(entry: OwnedEntry<Value>): void {
+    this.remove(entry.name);
+    const own = this.#owners.get(entry.owner) ?? { byName: new Map(), bytes: 0 };
+    this.#owners.set(entry.owner, own);
+    for (const entries of [this.#all, own]) {
+      entries.byName.set(entry.name, entry);
+      entries.bytes += entry.bytes;
+    }
+  }
+
+  remove(name: string): void {
+    const entry = this.#all.byName.get(name);
+    const own = this.#owners.get(entry?.owner ?? '');
+    if (entry === undefined || own === undefined) return;
+    for (const entries of [this.#all, own]) {
+      entries.byName.delete(name);
+      entries.bytes -= entry.bytes;
+    }
+    if (own.byName.size === 0) this.#owners.delete(entry.owner);
+  }
+
   /** Forgets what this owner keeps above its share, then what all keep above the bound. */
-  makeRoom(owner: string, nowMs: number): void;
-  forgetSome(owner: string): number;
-}
-
-export function ownedEntries<Value>(maxBytes: number): OwnedEntries<Value> {
-  const table: Table<Value> = { all: { byName: new Map(), bytes: 0 }, owners: new Map() };
-  const { all, owners } = table;
-  const fits = (bytes: number): boolean => bytes <= maxBytes * ownerShare;
-  return {
-    get: (name, nowMs) => {
-      const entry = all.byName.get(name);
-      return entry !== undefined && entry.forgetAtMs > nowMs ? entry : undefined;
-    },
-    fits,
-    add: (entry) => add(table, entry),
-    remove: (name) => remove(table, name),
-    makeRoom: (owner, nowMs) => {
-      const own = owners.get(owner);
-      if (own !== undefined) removeFirst(table, own, () => fits(own.bytes));
-      const mayStay = ({ forgetAtMs }: OwnedEntry<Value>): boolean =>
-        all.bytes <= maxBytes && forgetAtMs > nowMs;
-      removeFirst(table, all, mayStay);
-    },
-    forgetSome: (owner) => {
-      const names = [...(owners.get(owner)?.byName.keys() ?? [])].slice(0, maxForgotten);
-      for (const name of names) remove(table, name);
-      return names.length;
-    },
-  };
-}
-
-interface Table<Value> {
-  readonly all: Entries<Value>;
-  readonly owners: Map<string, Entries<Value>>;
-}
-
-function add<Value>(table: Table<Value>, entry: OwnedEntry<Value>): void {
-  remove(table, entry.name);
-  const own = table.owners.get(entry.owner) ?? { byName: new Map(), bytes: 0 };
-  table.owners.set(entry.owner, own);
-  for (const entries of [table.all, own]) {
-    entries.byName.set(entry.name, entry);
-    entries.bytes += entry.bytes;
+  makeRoom(owner: string, nowMs: number): void {
+    const own = this.#owners.get(owner);
+    if (own !== undefined) this.#removeFirst(own, () => this.fits(own.bytes));
+    this.#removeFirst(
+      this.#all,
+      ({ forgetAtMs }) => this.#all.bytes <= this.#maxBytes && forgetAtMs > nowMs,
+    );
   }
-}
 
-function remove<Value>({ all, owners }: Table<Value>, name: string): void {
-  const entry = all.byName.get(name);
-  const own = owners.get(entry?.owner ?? '');
-  if (entry === undefined || own === undefined) return;
-  for (const entries of [all, own]) {
-    entries.byName.delete(name);
-    entries.bytes -= entry.bytes;
+  forgetSome(owner: string): number {
+    const names = [...(this.#owners.get(owner)?.byName.keys() ?? [])].slice(0, maxForgotten);
+    for (const name of names) this.remove(name);
+    return names.length;
   }
-  if (own.byName.size === 0) owners.delete(entry.owner);
-}
 
-/** Removes entries from the first one on, until one may stay. */
-function removeFirst<Value>(
-  table: Table<Value>,
-  { byName }: Entries<Value>,
-  mayStay: (entry: OwnedEntry<Value>) => boolean,
-): void {
-  for (const entry of byName.values()) {
-    if (mayStay(entry)) return;
-    remove(table, entry.name);
+  /** Removes entries from the first one on, until one may stay. */
+  #removeFirst({ byName }: Entries<Value>, mayStay: (entry: OwnedEntry<Value>) => boolean): void {
+    for (const entry of byName.values()) {
+      if (mayStay(entry)) return;
+      this.remove(entry.name);
+    }
   }
 }

@@ -7,14 +7,11 @@ import { limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { DueQueue, QueueEntry } from './due-queue.ts';
 import { dequeue, enqueue, firstDue, reorder } from './due-queue.ts';
-import { type EndedHolds, endedHolds } from './ended-holds.ts';
-import { type HashedId, type HoldTable, hashOf, holdTable } from './hold-table.ts';
+import { EndedHolds } from './ended-holds.ts';
+import { type HashedId, HoldTable, hashOf } from './hold-table.ts';
 
-/** One subject and period. */
-export interface Row {
-  readonly period: string;
-  /** The row of the same subject that was created before this one. */
-  readonly older: Row | undefined;
+/** What may be held on a row. */
+export interface Balance {
   /** Undefined where the row was created by a charge: the next reserve carries the limit. */
   limit: Nanos | undefined;
   /** The latest reserve carried the limit, so an operator must not set it. */
@@ -23,8 +20,15 @@ export interface Row {
   extra: bigint;
   used: Nanos;
   held: Nanos;
-  inFlight: number;
   enabled: boolean;
+}
+
+/** One subject and period. */
+export interface Row extends Balance {
+  readonly period: string;
+  /** The row of the same subject that was created before this one. */
+  readonly older: Row | undefined;
+  inFlight: number;
   version: number;
 }
 
@@ -79,7 +83,7 @@ export interface Ledger {
 }
 
 export function openLedger(limit: number, maxAgeMs: number): Ledger {
-  return { partitions: new Map(), ended: endedHolds(limit, maxAgeMs) };
+  return { partitions: new Map(), ended: new EndedHolds(limit, maxAgeMs) };
 }
 
 /** The partition of this name, created where there is none. */
@@ -89,7 +93,7 @@ export function partitionOf(ledger: Ledger, name: string): Partition {
   const partition: Partition = {
     number: ledger.partitions.size,
     subjects: new Map(),
-    held: holdTable(),
+    held: new HoldTable(),
     leases: [],
   };
   ledger.partitions.set(name, partition);
@@ -140,7 +144,12 @@ export function rowIn(subject: Subject, period: string): Row {
 }
 
 /** The amount that can still be held; below zero in debt. */
-export function availableOf({ limit = 0n, extra, used, held }: Row): bigint {
+export function availableOf({
+  limit = 0n,
+  extra,
+  used,
+  held,
+}: Pick<Balance, 'limit' | 'extra' | 'used' | 'held'>): bigint {
   return (extra === 0n ? limit : limitWithExtra(limit, extra)) - used - held;
 }
 

@@ -24,7 +24,15 @@ import type {
 } from '../../ports/quota-store.ts';
 import { firstDue } from './due-queue.ts';
 import { hashOf } from './hold-table.ts';
-import type { HeldLine, Ledger, Partition, Reservation, Row, Subject } from './quota-ledger.ts';
+import type {
+  Balance,
+  HeldLine,
+  Ledger,
+  Partition,
+  Reservation,
+  Row,
+  Subject,
+} from './quota-ledger.ts';
 import {
   availableOf,
   expireDue,
@@ -102,7 +110,7 @@ function refusalOf(partition: Partition, input: ReserveInput): ReserveResult | u
     const subject = partition.subjects.get(line.subject);
     const row = subject === undefined ? undefined : findRowIn(subject, line.period);
     if (row !== undefined) carryLimit(row, line.limit);
-    refusal ??= lineRefusal(line, subject, row, input.maxConcurrentCalls?.[index]);
+    refusal ??= lineRefusal(line, row, input.maxConcurrentCalls?.[index], runningOf(subject));
   }
   return refusal;
 }
@@ -118,11 +126,12 @@ function carryLimit(row: Row, limit: Nanos | undefined): void {
   row.version += 1;
 }
 
-function lineRefusal(
+/** Why a line can't be held on its row, of whose subject this many calls are running. */
+export function lineRefusal(
   { subject, amount, limit: carried }: QuotaLine,
-  known: Subject | undefined,
-  row: Row | undefined,
+  row: Omit<Balance, 'isCarried'> | undefined,
   cap: number | undefined,
+  running: number,
 ): ReserveResult | undefined {
   const limit = row === undefined ? carried : row.limit;
   if (row?.enabled === false) return { status: 'disabled_subject', subject };
@@ -130,9 +139,7 @@ function lineRefusal(
   const available = row === undefined ? limit : availableOf(row);
   // A hold of nothing is granted even in debt.
   if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
-  if (cap !== undefined && runningOf(known) >= cap) {
-    return { status: 'too_many_in_flight', subject };
-  }
+  if (cap !== undefined && running >= cap) return { status: 'too_many_in_flight', subject };
   return undefined;
 }
 
@@ -153,8 +160,12 @@ function heldLine(
     row.limit = limit;
     row.isCarried = limit !== undefined;
   }
-  const onExpire = input.onExpire === 'release' ? 0n : (input.onExpire.charge[index] ?? 0n);
+  const onExpire = expiryCharge(input, index);
   return { subject, row, reserved: amount, amount, onExpire, entry: undefined };
+}
+
+export function expiryCharge({ onExpire }: ReserveInput, index: number): Nanos {
+  return onExpire === 'release' ? 0n : (onExpire.charge[index] ?? 0n);
 }
 
 /**
@@ -287,18 +298,23 @@ export function sweep(
 }
 
 export function adjust(partition: Partition, input: AdjustInput): void {
-  const { limit, addLimit = 0n } = input;
-  const known = findRow(partition, input.subject, input.period);
-  if (limit !== undefined && known?.isCarried === true) refuse(limitStatedByRecords);
-  const extra = (known?.extra ?? 0n) + addLimit;
-  checkExtra(extra);
+  const changed = adjusted(findRow(partition, input.subject, input.period), input);
   const row = rowOf(partition, input.subject, input.period);
-  row.limit = limit ?? row.limit;
-  // An addition to a row without a limit counts from a limit of zero.
-  if (input.addLimit !== undefined) row.limit ??= 0n;
-  row.extra = extra;
-  row.enabled = input.enabled ?? row.enabled;
+  Object.assign(row, changed);
   row.version += 1;
+}
+
+/** What an adjustment makes of a row, or of none. */
+export function adjusted(
+  row: Pick<Balance, 'limit' | 'extra' | 'isCarried' | 'enabled'> | undefined,
+  { limit, addLimit, enabled }: AdjustInput,
+): Pick<Balance, 'limit' | 'extra' | 'enabled'> {
+  if (limit !== undefined && row?.isCarried === true) refuse(limitStatedByRecords);
+  const extra = (row?.extra ?? 0n) + (addLimit ?? 0n);
+  checkExtra(extra);
+  // An addition to a row without a limit counts from a limit of zero.
+  const none = addLimit === undefined ? undefined : 0n;
+  return { limit: limit ?? row?.limit ?? none, extra, enabled: enabled ?? row?.enabled ?? true };
 }
 
 export function stateOf({ limit, extra, used, held, inFlight, enabled, version }: Row): QuotaState {

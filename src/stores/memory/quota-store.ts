@@ -39,7 +39,7 @@ import {
   stateOf,
   sweep,
 } from './quota-operations.ts';
-import { tombstones } from './tombstones.ts';
+import { Tombstones } from './tombstones.ts';
 
 /** Initial limits, the clock of the leases, and how much is remembered. */
 export interface MemoryQuotaStoreOptions {
@@ -152,10 +152,8 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
 function rememberedAdjustments() {
   const known = new Set<string>();
   const ids: string[] = [];
-  const kept = tombstones({
-    limit: maxAdjustments,
-    maxAgeMs: Number.POSITIVE_INFINITY,
-    forget: (slot) => known.delete(ids[slot] ?? ''),
+  const kept = new Tombstones(maxAdjustments, Number.POSITIVE_INFINITY, (slot) => {
+    known.delete(ids[slot] ?? '');
   });
   return {
     has: (id: string) => known.has(id),

@@ -3,6 +3,7 @@ import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import {
   checkRefusalReport,
   filterNames,
+  groupedMembers,
   type RefusalGrouping,
   type RefusalQueries,
   type RefusalReportQuery,
@@ -62,22 +63,6 @@ function matches(count: RecordedRefusals, query: RefusalReportQuery): boolean {
 }
 
 function nameOf(count: RecordedRefusals, grouping: RefusalGrouping): string {
-  switch (grouping) {
-    case 'key':
-      return count.keyId ?? '';
-    case 'group':
-      return count.group ?? '';
-    case 'model':
-      return count.modelId ?? '';
-    case 'protocol':
-      return count.protocol ?? '';
-    case 'code':
-      return count.code;
-    case 'reason':
-      return count.reason ?? '';
-    case 'detail':
-      return count.detail ?? '';
-    case 'day':
-      return new Date(count.atMs).toISOString().slice(0, 10);
-  }
+  if (grouping === 'day') return new Date(count.atMs).toISOString().slice(0, 10);
+  return count[groupedMembers[grouping]] ?? '';
 }

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
-import { ownedEntries } from './owned-entries.ts';
+import { OwnedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept, and for how long. */
 export interface MemoryResultStoreOptions {
@@ -37,7 +37,7 @@ const entryBytes = 1024;
 export function memoryResultStore(options: MemoryResultStoreOptions = {}): ResultStore {
   checkMakerOptions('memoryResultStore', optionsSchema, options);
   const { clock = systemClock(), maxBytes = 64 * 1024 * 1024, maxAgeMs = 30 * 60 * 1000 } = options;
-  const table = ownedEntries<StoredResult>(maxBytes);
+  const table = new OwnedEntries<StoredResult>(maxBytes);
   return {
     put: (name, { headers, body }, { owner = '' } = {}) => {
       const nowMs = clock.monotonicMs();

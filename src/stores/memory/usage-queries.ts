@@ -9,11 +9,11 @@ import {
   checkPage,
   checkReport,
   type NumberedRecord,
+  noCounts,
   pageOf,
   pageStart,
   type UsageCharges,
   type UsageChargesFilter,
-  type UsageCount,
   type UsageCursor,
   type UsageFilter,
   type UsagePage,
@@ -22,6 +22,7 @@ import {
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
+  usageCounts,
 } from '../sql/usage-report.ts';
 
 /** The queries of a usage log; they return directly, never a promise. */
@@ -141,7 +142,7 @@ function reportOf(
   for (const { record } of records) {
     const names = groupings.map((grouping) => nameOf(record, grouping));
     const key = JSON.stringify(names);
-    const row = rows.get(key) ?? { names, ...noCounts, ...noMoney };
+    const row = rows.get(key) ?? { names, calls: 0, ...noCounts, ...noMoney };
     addRecord(row, record);
     rows.set(key, row);
   }
@@ -149,27 +150,6 @@ function reportOf(
 }
 
 const noMoney = { chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n, marginNanos: 0n };
-const noCounts: Readonly<Record<UsageCount | 'calls', number>> = {
-  calls: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWrite5mTokens: 0,
-  cacheWrite1hTokens: 0,
-  audioInputTokens: 0,
-  imageInputTokens: 0,
-  videoInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  audioOutputTokens: 0,
-  imageOutputTokens: 0,
-  images: 0,
-};
-export const usageCounts: readonly UsageCount[] = Object.keys(noCounts).filter(isUsageCount);
-
-function isUsageCount(name: string): name is UsageCount {
-  return name !== 'calls' && Object.hasOwn(noCounts, name);
-}
-
 function addRecord(row: Sums, { usage, chargeNanos, costNanos, booked }: UsageRecord): void {
   row.calls += 1;
   for (const name of usageCounts) row[name] += usage?.[name] ?? 0;

@@ -10,7 +10,10 @@ export type {
   PublishedChannel,
   PublishedModel,
 } from '../../catalog/published-catalog.ts';
+export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
+export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
+export type { SqlRateLimiter as PostgresRateLimiter } from '../sql/rate-limiter.ts';
 export type {
   RefusalFilter,
   RefusalGrouping,
@@ -18,6 +21,8 @@ export type {
   RefusalReportQuery,
   RefusalReportRow,
 } from '../sql/refusal-report.ts';
+export type { SqlResponseIndex as PostgresResponseIndex } from '../sql/response-index.ts';
+export type { SqlResultStore as PostgresResultStore } from '../sql/result-store.ts';
 export type {
   UsageCharges,
   UsageChargesFilter,
@@ -32,14 +37,9 @@ export type {
   UsageReportRow,
   UsageRetention,
 } from '../sql/usage-report.ts';
+export type { SqlUsageSink as PostgresUsageSink } from '../sql/usage-sink.ts';
 export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
 export type { PostgresClient, PostgresLocation } from './client.ts';
-export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './idempotency-store.ts';
-export {
-  type PostgresItemStore,
-  type PostgresItemStoreOptions,
-  postgresItemStore,
-} from './item-store.ts';
 export {
   type PostgresKeyStore,
   type PostgresKeyStoreOptions,
@@ -51,15 +51,14 @@ export {
   type PostgresQuotaStoreOptions,
   postgresQuotaStore,
 } from './quota-store.ts';
-export { type PostgresRateLimiter, postgresRateLimiter } from './rate-limiter.ts';
-export { type PostgresResponseIndex, postgresResponseIndex } from './response-index.ts';
 export {
-  type PostgresResultStore,
+  type PostgresItemStoreOptions,
   type PostgresResultStoreOptions,
-  postgresResultStore,
-} from './result-store.ts';
-export {
-  type PostgresUsageSink,
   type PostgresUsageSinkOptions,
+  postgresIdempotencyStore,
+  postgresItemStore,
+  postgresRateLimiter,
+  postgresResponseIndex,
+  postgresResultStore,
   postgresUsageSink,
-} from './usage-sink.ts';
+} from './stores.ts';

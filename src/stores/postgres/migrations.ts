@@ -6,9 +6,9 @@ import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
-import { base } from './sql/base.ts';
+import { base, schemaCompatibility } from './sql/base.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
-import { keptTables } from './sql/kept.ts';
+import { keptTables, responseTable } from './sql/kept.ts';
 import { keysAndModels } from './sql/keys-and-models.ts';
 import { quotaBatches } from './sql/quota-batches.ts';
 import { quotaCare } from './sql/quota-care.ts';
@@ -16,10 +16,7 @@ import { quotaOperations } from './sql/quota-operations.ts';
 import { quotaSteps } from './sql/quota-steps.ts';
 import { quotaTables } from './sql/quota-tables.ts';
 import { rateBuckets } from './sql/rates.ts';
-import { refusalDetail, refusalTable } from './sql/refusals.ts';
-import { responseTable } from './sql/responses.ts';
-import { schemaCompatibility } from './sql/schema-compatibility.ts';
-import { usageTables } from './sql/usage.ts';
+import { refusalDetail, refusalTable, usageTables } from './sql/usage.ts';
 
 /** One migration. */
 export interface PostgresMigration {
@@ -49,7 +46,22 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   rateBuckets,
   keptTables,
   responseTable,
-].map((sql, index) => ({ version: index + 1, sql }));
+].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
+
+/** All migrations share one arbitrary lock number. */
+function migrationOf(version: number, body: string): string {
+  const isDone =
+    version === 1
+      ? `to_regclass('"tollgate".schema_versions') IS NOT NULL`
+      : `EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = ${version})`;
+  return `
+DO $migration$ BEGIN
+PERFORM pg_advisory_xact_lock(8390880602266034277);
+IF ${isDone} THEN RETURN; END IF;
+${body}
+INSERT INTO "tollgate".schema_versions (version) VALUES (${version});
+END $migration$`;
+}
 
 const locationSchema = strict('must be an object', {
   schema: locationMembers.schema,

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { type JsonValue, jsonWithBigints } from '../../json.ts';
-import { type CallOptions, isStoreUnavailable } from '../../ports/call-options.ts';
+import { type CallOptions, isStoreUnavailable, type Promised } from '../../ports/call-options.ts';
 import {
   checkAdjust,
   checkEnding,
@@ -14,15 +14,10 @@ import {
   checkSweep,
 } from '../../ports/quota-input.ts';
 import type {
-  AdjustResult,
   ExtendInput,
   ExtendResult,
-  QuotaState,
   QuotaStore,
-  ReleaseResult,
   ReserveInput,
-  ReserveResult,
-  SettleResult,
 } from '../../ports/quota-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type PostgresLocation, type Statements, statements } from './client.ts';
@@ -52,17 +47,8 @@ export interface PostgresQuotaStoreOptions extends PostgresLocation {
 }
 
 /** A {@link QuotaStore} whose methods always return promises. */
-export interface PostgresQuotaStore extends QuotaStore {
+export interface PostgresQuotaStore extends Promised<QuotaStore> {
   readonly durability: 'durable';
-  reserve(input: ReserveInput, options?: CallOptions): Promise<ReserveResult>;
-  extend(inputs: readonly ExtendInput[], options?: CallOptions): Promise<readonly ExtendResult[]>;
-  settle(...args: Parameters<QuotaStore['settle']>): Promise<SettleResult>;
-  release(...args: Parameters<QuotaStore['release']>): Promise<ReleaseResult>;
-  sweep(
-    ...args: Parameters<QuotaStore['sweep']>
-  ): Promise<{ readonly expired: number; readonly more: boolean }>;
-  read(...args: Parameters<QuotaStore['read']>): Promise<QuotaState | undefined>;
-  adjust(...args: Parameters<QuotaStore['adjust']>): Promise<AdjustResult>;
 }
 
 /** A gateway retries a settle or release for this long. */
@@ -136,7 +122,7 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
       return problems.length === 0 ? { ok: true } : { ok: false, problems };
     },
     // The host closes its client.
-    close: () => {},
+    close: async () => {},
   };
 }
 

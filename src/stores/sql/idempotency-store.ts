@@ -1,21 +1,12 @@
 /** An idempotency store in a table, exact over any number of processes. */
 import type { JsonValue } from '../../json.ts';
-import type {
-  AbandonResult,
-  ClaimRecord,
-  ClaimResult,
-  FinishResult,
-  IdempotencyStore,
-} from '../../ports/idempotency-store.ts';
+import type { Promised } from '../../ports/call-options.ts';
+import type { ClaimRecord, ClaimResult, IdempotencyStore } from '../../ports/idempotency-store.ts';
 import { integerAt, integerOrNoneAt, literalAt, textAt } from './columns.ts';
 import { type SqlDialect, type SqlEngine, whole } from './engine.ts';
 
 /** An {@link IdempotencyStore} whose methods always return promises. */
-export interface SqlIdempotencyStore extends IdempotencyStore {
-  claim(...args: Parameters<IdempotencyStore['claim']>): Promise<ClaimResult>;
-  finish(...args: Parameters<IdempotencyStore['finish']>): Promise<FinishResult>;
-  abandon(...args: Parameters<IdempotencyStore['abandon']>): Promise<AbandonResult>;
-}
+export interface SqlIdempotencyStore extends Promised<IdempotencyStore> {}
 
 export function claimStatements({ table, claims: { ended, forget }, now }: SqlDialect) {
   const isOpen = `name = $1 AND claim_id = $2 AND state = 'running' AND ${forget} > ${now}`;

@@ -4,6 +4,7 @@
  *
  * Items are user data, so this store is used only if a host sets it up.
  */
+import type { Promised } from '../../ports/call-options.ts';
 import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { textAt } from './columns.ts';
@@ -22,12 +23,7 @@ export interface SqlItemStoreOptions {
 }
 
 /** An {@link ItemStore} whose methods always return promises. */
-export interface SqlItemStore extends ItemStore {
-  put(...args: Parameters<ItemStore['put']>): Promise<readonly string[]>;
-  get(...args: Parameters<ItemStore['get']>): Promise<readonly (Uint8Array | undefined)[]>;
-  forget(...args: Parameters<ItemStore['forget']>): Promise<void>;
-  forgetOwner(...args: Parameters<NonNullable<ItemStore['forgetOwner']>>): Promise<number>;
-}
+export interface SqlItemStore extends Promised<Required<ItemStore>> {}
 
 /** What an item takes besides its bytes. */
 const entryBytes = 512;

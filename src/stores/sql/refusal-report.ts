@@ -1,9 +1,23 @@
-/** Reports on refused requests in a log: how many, by key, model, reason and the like. */
+/**
+ * The log of refused requests: its table, and reports on how many there were, by key, model, reason
+ * and the like.
+ */
 import type { ErrorCode } from '../../errors.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
-import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
+import type { CallOptions, MaybePromise, Promised } from '../../ports/call-options.ts';
 import type { ProtocolName } from '../../ports/catalog.ts';
+import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import { integerAt, textAt } from './columns.ts';
+import {
+  matches,
+  type SqlColumn,
+  type SqlDialect,
+  type SqlEngine,
+  type SqlInsert,
+  type SqlRow,
+  whole,
+} from './engine.ts';
+import { columnOf } from './usage-report.ts';
 
 /** Selects refusals; all of them by default. Times are those of the minute of a refusal. */
 export interface RefusalFilter {
@@ -70,17 +84,20 @@ export interface RefusalQueries {
   ): MaybePromise<readonly RefusalReportRow[]>;
 }
 
-/**
- * The columns of the names of a report, except the day, which each database computes differently.
- */
-export const refusalNames: Readonly<Record<Exclude<RefusalGrouping, 'day'>, string>> = {
-  key: "coalesce(key_id, '')",
-  group: "coalesce(key_group, '')",
-  model: "coalesce(model_id, '')",
-  protocol: "coalesce(protocol, '')",
+/** The members that a report groups by; the day is computed. */
+export const groupedMembers: Readonly<
+  Record<
+    Exclude<RefusalGrouping, 'day'>,
+    Exclude<keyof RecordedRefusals, 'atMs' | 'refusals' | 'id'>
+  >
+> = {
+  key: 'keyId',
+  group: 'group',
+  model: 'modelId',
+  protocol: 'protocol',
   code: 'code',
-  reason: "coalesce(reason, '')",
-  detail: "coalesce(detail, '')",
+  reason: 'reason',
+  detail: 'detail',
 };
 
 /** The members that a filter selects by. */
@@ -120,25 +137,89 @@ function groupingOf(value: unknown): RefusalGrouping {
   return grouping ?? refuse(`by must be ${refusalGroupings.join(', ')}`);
 }
 
-/** A row of a report with this many groupings, from a database row. */
-export function refusalRowFrom(row: unknown, groupings: number): RefusalReportRow {
-  const names = ['name_1', 'name_2'].slice(0, groupings);
-  return { names: names.map((name) => textAt(row, name)), refusals: integerAt(row, 'refusals') };
-}
-
 function refuse(sentence: string): never {
   throw new RangeError(`Refusal query refused: ${sentence}.`);
 }
 
-/** The statement of a report. Sums are read as text: they may exceed 2^53, and drivers differ. */
-export function refusalReportSql(
-  groupings: readonly RefusalGrouping[],
-  columns: Readonly<Record<RefusalGrouping, string>>,
-  filterClause: string,
-): string {
-  const names = groupings.map((name, index) => `${columns[name]} AS name_${index + 1}`);
-  const positions = groupings.map((_, index) => index + 1).join(', ');
-  const selected = ['SELECT ', names.join(', '), ', CAST(sum(refusals) AS TEXT) AS refusals'];
-  const order = [' GROUP BY ', positions, ' ORDER BY ', positions];
-  return [...selected, filterClause, ...order].join('');
+const columns: readonly (SqlColumn & { readonly member: keyof RecordedRefusals })[] = [
+  { name: 'id', type: 'text', member: 'id' },
+  { name: 'refused_at_ms', type: 'bigint', member: 'atMs' },
+  { name: 'key_id', type: 'text', member: 'keyId' },
+  { name: 'key_group', type: 'text', member: 'group' },
+  { name: 'model_id', type: 'text', member: 'modelId' },
+  { name: 'protocol', type: 'text', member: 'protocol' },
+  { name: 'code', type: 'text', member: 'code' },
+  { name: 'reason', type: 'text', member: 'reason' },
+  { name: 'detail', type: 'text', member: 'detail' },
+  { name: 'refusals', type: 'bigint', member: 'refusals' },
+];
+
+const insertion: SqlInsert = { table: 'refusals', columns, conflict: '(id) DO NOTHING' };
+
+export function refusalStatements({ table, utcDay }: SqlDialect) {
+  const filters = filterMembers.map(
+    (member, index) => `\n  AND ${matches(columnOf(member), `$${index + 3}`)}`,
+  );
+  const filterClause = `
+FROM ${table('refusals')}
+WHERE refused_at_ms >= ${whole('$1')} AND refused_at_ms < ${whole('$2')}${filters.join('')}`;
+  const nameOf = (grouping: RefusalGrouping): string =>
+    grouping === 'day'
+      ? utcDay('refused_at_ms')
+      : `coalesce(${columnOf(groupedMembers[grouping])}, '')`;
+  return {
+    // Sums are read as text: they may exceed 2^53, and drivers differ.
+    report: (groupings: readonly RefusalGrouping[]): string => {
+      const names = groupings.map((name, index) => `${nameOf(name)} AS name_${index + 1}`);
+      const positions = groupings.map((_, index) => index + 1).join(', ');
+      return `SELECT ${names.join(', ')}, CAST(sum(refusals) AS TEXT) AS refusals${filterClause}
+GROUP BY ${positions} ORDER BY ${positions}`;
+    },
+    remove: `
+DELETE FROM ${table('refusals')} WHERE id IN (
+  SELECT id FROM ${table('refusals')}
+  WHERE refused_at_ms < ${whole('$1')}
+  ORDER BY refused_at_ms, id LIMIT ${whole('$2')}
+)`,
+  };
+}
+
+/** Counts of refusals in a table. */
+export interface SqlRefusals extends Promised<RefusalLog & RefusalQueries> {}
+
+/** The counts, and the deletion of those from before a time, which returns how many. */
+export function sqlRefusals(engine: SqlEngine): {
+  readonly log: SqlRefusals;
+  readonly deleteBefore: (ms: number, limit: number, options?: CallOptions) => Promise<number>;
+} {
+  const sql = refusalStatements(engine.dialect);
+  return {
+    log: {
+      recordRefusals: async (counts, options) => {
+        // Sorted, so that processes lock the rows in the same order.
+        const sorted = counts.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+        await engine.insert(insertion, sorted.map(rowOf), options);
+      },
+      refusalReport: async (query, options) => {
+        const groupings = checkRefusalReport(query);
+        const values = [BigInt(query.fromMs), BigInt(query.toMs), ...filterNames(query)];
+        const names = ['name_1', 'name_2'].slice(0, groupings.length);
+        return (await engine.read(sql.report(groupings), values, options)).map((row) => ({
+          names: names.map((name) => textAt(row, name)),
+          refusals: integerAt(row, 'refusals'),
+        }));
+      },
+    },
+    deleteBefore: (ms, limit, options) =>
+      engine.change(sql.remove, [BigInt(ms), BigInt(limit)], options),
+  };
+}
+
+function rowOf(count: RecordedRefusals): SqlRow {
+  return Object.fromEntries(
+    columns.map(({ name, member }) => {
+      const value = count[member];
+      return [name, typeof value === 'number' ? BigInt(value) : value];
+    }),
+  );
 }

@@ -1,17 +1,14 @@
 /** An index of responses in a table, for any number of processes. It holds ids, no content. */
 import { type Clock, systemClock } from '../../clock.ts';
+import type { Promised } from '../../ports/call-options.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import { integerAt, integerOrNoneAt, literalAt, textAt } from './columns.ts';
 import type { SqlDialect, SqlEngine, SqlInsert, SqlRow } from './engine.ts';
 import { idList, idsIn } from './kept.ts';
 
 /** A {@link ResponseIndex} whose methods always return promises. */
-export interface SqlResponseIndex extends ResponseIndex {
+export interface SqlResponseIndex extends Promised<Required<ResponseIndex>> {
   readonly durability: 'shared';
-  remember(...args: Parameters<ResponseIndex['remember']>): Promise<void>;
-  find(...args: Parameters<ResponseIndex['find']>): Promise<readonly (IndexEntry | undefined)[]>;
-  forget(...args: Parameters<ResponseIndex['forget']>): Promise<void>;
-  forgetOwner(...args: Parameters<NonNullable<ResponseIndex['forgetOwner']>>): Promise<number>;
 }
 
 const insertion: SqlInsert = {

@@ -3,7 +3,8 @@
  *
  * Replies are user data, including images, so this store is used only if a host sets it up.
  */
-import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
+import type { Promised } from '../../ports/call-options.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { corrupt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';
@@ -22,11 +23,7 @@ export interface SqlResultStoreOptions {
 }
 
 /** A {@link ResultStore} whose methods always return promises. */
-export interface SqlResultStore extends ResultStore {
-  put(...args: Parameters<ResultStore['put']>): Promise<void>;
-  get(...args: Parameters<ResultStore['get']>): Promise<StoredResult | undefined>;
-  forgetOwner(...args: Parameters<NonNullable<ResultStore['forgetOwner']>>): Promise<number>;
-}
+export interface SqlResultStore extends Promised<Required<ResultStore>> {}
 
 /** What a reply takes besides its body: its headers, and the row. */
 const entryBytes = 1024;

@@ -1,6 +1,6 @@
 /** Queries on a table of usage. */
 import { jsonWithBigints } from '../../json.ts';
-import type { CallOptions } from '../../ports/call-options.ts';
+import type { CallOptions, Promised } from '../../ports/call-options.ts';
 import { bigintAt, integerOrNoneAt, type SqlValue, textAt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';
 import { firstBytesFrom } from './first-bytes.ts';
@@ -15,43 +15,18 @@ import {
   pageStart,
   reportRowFrom,
   type UsageCharges,
-  type UsageChargesFilter,
-  type UsageDeletionBatch,
   type UsageFilter,
   type UsagePage,
   type UsageQueries,
   type UsageRecordFilter,
   type UsageRecordPage,
-  type UsageReportQuery,
-  type UsageReportRow,
   type UsageRetention,
 } from './usage-report.ts';
 import { usageRecordFrom } from './usage-row.ts';
 import { usageStatements } from './usage-statements.ts';
 
 /** Queries of a log in tables. */
-export interface SqlUsageQueries extends UsageQueries, UsageRetention {
-  usageReport(query: UsageReportQuery, options?: CallOptions): Promise<readonly UsageReportRow[]>;
-  usageCharges(
-    filter?: UsageChargesFilter,
-    options?: CallOptions,
-  ): Promise<readonly UsageCharges[]>;
-  usageRecords(
-    filter: UsageRecordFilter,
-    page?: UsagePage,
-    options?: CallOptions,
-  ): Promise<UsageRecordPage>;
-  usageFirstBytes(filter: UsageFilter, options?: CallOptions): Promise<readonly number[]>;
-  usageLastCalls(
-    keyIds: readonly string[],
-    options?: CallOptions,
-  ): Promise<readonly (number | undefined)[]>;
-  deleteBefore(
-    beforeMs: number,
-    batch?: UsageDeletionBatch,
-    options?: CallOptions,
-  ): Promise<number>;
-}
+export interface SqlUsageQueries extends Promised<UsageQueries & UsageRetention> {}
 
 /**
  * The queries of a log.

@@ -49,6 +49,36 @@ export type UsageCount = Exclude<
   'largestPassInputTokens' | 'passes' | 'toolCalls' | 'remarks' | 'unreported'
 >;
 
+/** A row without calls. */
+export const noCounts: Readonly<Record<UsageCount, number>> = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  audioInputTokens: 0,
+  imageInputTokens: 0,
+  videoInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  audioOutputTokens: 0,
+  imageOutputTokens: 0,
+  images: 0,
+};
+export const usageCounts: readonly UsageCount[] = Object.keys(noCounts).filter(isUsageCount);
+
+function isUsageCount(name: string): name is UsageCount {
+  return Object.hasOwn(noCounts, name);
+}
+
+/** The column of a member; `partition` and `group` are words of SQL. */
+export function columnOf(member: string): string {
+  if (member === 'partition') return 'quota_partition';
+  if (member === 'group') return 'key_group';
+  return member.replace(/[A-Z]|\d+/g, '_$&').toLowerCase();
+}
+
+export const countColumns = usageCounts.map((count) => [count, columnOf(count)] as const);
+
 /** The sum of the records that share their names. */
 export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
   /**
@@ -344,23 +374,13 @@ export function checkDeletion(
 }
 
 export function reportRowFrom(row: unknown, groupings: number): UsageReportRow {
-  const countOf = (column: string): number => integerAt(row, column);
+  const counts: Record<UsageCount, number> = { ...noCounts };
+  for (const [count, column] of countColumns) counts[count] = integerAt(row, column);
   const names = ['name_1', 'name_2'].slice(0, groupings);
   return {
+    ...counts,
     names: names.map((name) => textAt(row, name)),
-    calls: countOf('calls'),
-    inputTokens: countOf('input_tokens'),
-    cachedInputTokens: countOf('cached_input_tokens'),
-    cacheWrite5mTokens: countOf('cache_write_5m_tokens'),
-    cacheWrite1hTokens: countOf('cache_write_1h_tokens'),
-    audioInputTokens: countOf('audio_input_tokens'),
-    imageInputTokens: countOf('image_input_tokens'),
-    videoInputTokens: countOf('video_input_tokens'),
-    outputTokens: countOf('output_tokens'),
-    reasoningTokens: countOf('reasoning_tokens'),
-    audioOutputTokens: countOf('audio_output_tokens'),
-    imageOutputTokens: countOf('image_output_tokens'),
-    images: countOf('images'),
+    calls: integerAt(row, 'calls'),
     chargeNanos: bigintAt(row, 'charge_nanos'),
     unbookedNanos: bigintAt(row, 'unbooked_nanos'),
     costNanos: bigintAt(row, 'cost_nanos'),

@@ -24,130 +24,76 @@ import {
   type SqlValue,
   textAt,
   textOrNoneAt,
+  valueAt,
 } from './columns.ts';
-import type { SqlColumn } from './engine.ts';
+import type { SqlColumn, SqlRow } from './engine.ts';
 import { attemptsFrom, linesFrom, stringsFrom, toolCallsFrom } from './usage-json.ts';
+import { columnOf, countColumns, type UsageCount, usageCounts } from './usage-report.ts';
 
-/** The columns of a usage row, in the order of {@link usageValuesOf}. */
-export const usageColumns: readonly SqlColumn[] = [
-  { name: 'request_id', type: 'text' },
-  { name: 'reservation_id', type: 'text' },
-  { name: 'quota_partition', type: 'text' },
-  { name: 'key_id', type: 'text' },
-  { name: 'key_group', type: 'text' },
-  { name: 'protocol', type: 'text' },
-  { name: 'streamed', type: 'boolean' },
-  { name: 'model_id', type: 'text' },
-  { name: 'channel_id', type: 'text' },
-  { name: 'upstream_model', type: 'text' },
-  { name: 'started_at_ms', type: 'bigint' },
-  { name: 'duration_ms', type: 'double precision' },
-  { name: 'first_byte_ms', type: 'double precision' },
-  { name: 'status', type: 'integer' },
-  { name: 'outcome', type: 'text' },
-  { name: 'reason', type: 'text' },
-  { name: 'basis', type: 'text' },
-  { name: 'input_tokens', type: 'bigint' },
-  { name: 'cached_input_tokens', type: 'bigint' },
-  { name: 'output_tokens', type: 'bigint' },
-  { name: 'images', type: 'bigint' },
-  { name: 'cache_write_5m_tokens', type: 'bigint' },
-  { name: 'cache_write_1h_tokens', type: 'bigint' },
-  { name: 'reasoning_tokens', type: 'bigint' },
-  { name: 'audio_input_tokens', type: 'bigint' },
-  { name: 'audio_output_tokens', type: 'bigint' },
-  { name: 'image_input_tokens', type: 'bigint' },
-  { name: 'image_output_tokens', type: 'bigint' },
-  { name: 'video_input_tokens', type: 'bigint' },
-  { name: 'largest_pass_input_tokens', type: 'bigint' },
-  { name: 'tool_calls', type: 'json' },
-  { name: 'held_nanos', type: 'bigint' },
-  { name: 'charge_nanos', type: 'bigint' },
-  { name: 'cost_nanos', type: 'bigint' },
-  { name: 'price', type: 'json' },
-  { name: 'metadata', type: 'json' },
-  { name: 'lines', type: 'json' },
-  { name: 'attempts', type: 'json' },
-  { name: 'booked', type: 'boolean' },
-  { name: 'revision', type: 'integer' },
+/** The members of a record and its usage that have a column; its name is theirs in snake case. */
+const members: readonly (readonly [
+  member: Exclude<keyof UsageRecord, 'usage'> | UsageCount | 'largestPassInputTokens' | 'toolCalls',
+  type: SqlColumn['type'],
+  presence?: 'optional',
+])[] = [
+  ['requestId', 'text'],
+  ['reservationId', 'text'],
+  ['partition', 'text'],
+  ['keyId', 'text'],
+  ['group', 'text'],
+  ['protocol', 'text'],
+  ['streamed', 'boolean'],
+  ['modelId', 'text'],
+  ['channelId', 'text', 'optional'],
+  ['upstreamModel', 'text', 'optional'],
+  ['startedAtMs', 'bigint'],
+  ['durationMs', 'double precision'],
+  ['firstByteMs', 'double precision', 'optional'],
+  ['status', 'integer'],
+  ['outcome', 'text'],
+  ['reason', 'text', 'optional'],
+  ['basis', 'text'],
+  ...usageCounts.map((count) => [count, 'bigint', 'optional'] as const),
+  ['largestPassInputTokens', 'bigint', 'optional'],
+  ['toolCalls', 'json', 'optional'],
+  ['heldNanos', 'bigint'],
+  ['chargeNanos', 'bigint'],
+  ['costNanos', 'bigint', 'optional'],
+  ['price', 'json'],
+  ['metadata', 'json', 'optional'],
+  ['lines', 'json'],
+  ['attempts', 'json'],
+  ['booked', 'boolean'],
+  ['revision', 'integer'],
 ];
 
-/** The columns that a report sums up, besides amounts. */
-export const countColumns: readonly string[] = [
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_5m_tokens',
-  'cache_write_1h_tokens',
-  'audio_input_tokens',
-  'image_input_tokens',
-  'video_input_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'audio_output_tokens',
-  'image_output_tokens',
-  'images',
-];
+const columns = members.map(([member, type, presence]) => {
+  return { name: columnOf(member), type, member, isOptional: presence === 'optional' };
+});
+
+/** The columns of a usage row. */
+export const usageColumns: readonly SqlColumn[] = columns;
 
 /**
- * The values for {@link usageColumns}. Whole numbers are bigints, JSON is text.
+ * The row of a record. Whole numbers are bigints, JSON is text.
  *
  * @throws RangeError where a record made by the host is not valid
  */
-export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
-  const { usage } = record;
-  return [
-    record.requestId,
-    record.reservationId,
-    record.partition,
-    record.keyId,
-    record.group,
-    record.protocol,
-    record.streamed,
-    record.modelId,
-    record.channelId ?? null,
-    record.upstreamModel ?? null,
-    count(record.startedAtMs),
-    record.durationMs,
-    record.firstByteMs ?? null,
-    count(record.status),
-    record.outcome,
-    record.reason ?? null,
-    record.basis,
-    ...countsOf(usage).map(count),
-    usage?.toolCalls === undefined ? null : jsonWithBigints(usage.toolCalls),
-    record.heldNanos,
-    record.chargeNanos,
-    record.costNanos ?? null,
-    jsonWithBigints(priceToJson(record.price)),
-    record.metadata === undefined ? null : jsonWithBigints(record.metadata),
-    jsonWithBigints(record.lines),
-    jsonWithBigints(record.attempts),
-    record.booked,
-    count(record.revision),
-  ].map(storable);
+export function usageRowOf({ usage, ...record }: UsageRecord): SqlRow {
+  const given = { ...usage, ...record, price: priceToJson(record.price) };
+  return Object.fromEntries(
+    columns.map(({ name, type, member, isOptional }) => {
+      const value = given[member];
+      const isNone = value === undefined && isOptional;
+      return [name, isNone ? null : storable(inColumn(value, type))];
+    }),
+  );
 }
 
-/** In the order of the columns. */
-function countsOf(usage: Usage | undefined): readonly (number | undefined)[] {
-  return [
-    usage?.inputTokens,
-    usage?.cachedInputTokens,
-    usage?.outputTokens,
-    usage?.images,
-    usage?.cacheWrite5mTokens,
-    usage?.cacheWrite1hTokens,
-    usage?.reasoningTokens,
-    usage?.audioInputTokens,
-    usage?.audioOutputTokens,
-    usage?.imageInputTokens,
-    usage?.imageOutputTokens,
-    usage?.videoInputTokens,
-    usage?.largestPassInputTokens,
-  ];
-}
-
-function count(value: number | undefined): bigint | null {
-  return value === undefined ? null : BigInt(Math.round(value));
+function inColumn(value: unknown, type: SqlColumn['type']): unknown {
+  if (type === 'json') return jsonWithBigints(value);
+  const isWhole = typeof value === 'number' && (type === 'bigint' || type === 'integer');
+  return isWhole ? BigInt(Math.round(value)) : value;
 }
 
 /**
@@ -192,35 +138,24 @@ export function usageRecordFrom(row: unknown): UsageRecord {
  * Replaces characters that a database can't store: NUL, which ends C strings, and lone surrogates.
  * Values that a table would refuse are refused here, where that affects one record and not a batch.
  */
-function storable(value: SqlValue | undefined): SqlValue {
+function storable(value: unknown): SqlValue {
   if (typeof value === 'string') return value.replaceAll('\u0000', '\ufffd').toWellFormed();
-  const isRefused =
-    value === undefined ||
-    (typeof value === 'object' && value !== null) ||
-    (typeof value === 'number' && !Number.isFinite(value)) ||
-    (typeof value === 'bigint' && !isNanos(value));
-  if (isRefused)
-    throw new RangeError('Usage record refused: a member is missing or is not a valid amount.');
-  return value;
+  if (typeof value === 'boolean' || isNanos(value)) return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw new RangeError('Usage record refused: a member is missing or is not a valid amount.');
 }
 
 function usageOf(row: unknown): Usage | undefined {
-  const inputTokens = integerOrNoneAt(row, 'input_tokens');
-  if (inputTokens === undefined) return undefined;
+  if (valueAt(row, 'input_tokens') === undefined) return undefined;
   const toolCalls = jsonAt(row, 'tool_calls');
+  const counts: { [Name in UsageCount]?: number | undefined } = {};
+  for (const [count, column] of countColumns) counts[count] = integerOrNoneAt(row, column);
   return {
-    inputTokens,
+    ...counts,
+    inputTokens: integerAt(row, 'input_tokens'),
     cachedInputTokens: integerAt(row, 'cached_input_tokens'),
     outputTokens: integerAt(row, 'output_tokens'),
     images: integerAt(row, 'images'),
-    cacheWrite5mTokens: integerOrNoneAt(row, 'cache_write_5m_tokens'),
-    cacheWrite1hTokens: integerOrNoneAt(row, 'cache_write_1h_tokens'),
-    reasoningTokens: integerOrNoneAt(row, 'reasoning_tokens'),
-    audioInputTokens: integerOrNoneAt(row, 'audio_input_tokens'),
-    audioOutputTokens: integerOrNoneAt(row, 'audio_output_tokens'),
-    imageInputTokens: integerOrNoneAt(row, 'image_input_tokens'),
-    imageOutputTokens: integerOrNoneAt(row, 'image_output_tokens'),
-    videoInputTokens: integerOrNoneAt(row, 'video_input_tokens'),
     largestPassInputTokens: integerOrNoneAt(row, 'largest_pass_input_tokens'),
     toolCalls:
       toolCalls === undefined ? undefined : (toolCallsFrom(toolCalls) ?? corrupt('tool_calls')),

@@ -6,9 +6,9 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { swallowErrors } from '../../thrown.ts';
 import type { SqlEngine, SqlRow } from './engine.ts';
-import { type SqlRefusals, sqlRefusals } from './refusals.ts';
+import { type SqlRefusals, sqlRefusals } from './refusal-report.ts';
 import { type SqlUsageQueries, sqlUsageQueries } from './usage-queries.ts';
-import { usageColumns, usageValuesOf } from './usage-row.ts';
+import { usageRowOf } from './usage-row.ts';
 import { usageInsertion } from './usage-statements.ts';
 
 /** How many records may wait to be written, and what is called when they can't be. */
@@ -151,9 +151,8 @@ class UsageWriter {
 
 /** @throws RangeError where it is not a valid record */
 function buffered(record: UsageRecord): BufferedRecord {
-  const values = usageValuesOf(record);
-  const row = Object.fromEntries(usageColumns.map(({ name }, index) => [name, values[index]]));
-  return { record, call: jsonWithBigints([record.requestId, record.reservationId]), row };
+  const call = jsonWithBigints([record.requestId, record.reservationId]);
+  return { record, call, row: usageRowOf(record) };
 }
 
 /** The rows with the highest revision of each call, since a statement can't change a row twice. */

@@ -1,13 +1,18 @@
 /** The statements on the table of usage. */
 import { matches, type SqlDialect, type SqlInsert, whole } from './engine.ts';
 import { firstByteBucket } from './first-bytes.ts';
-import { type CheckedGrouping, type ColumnGrouping, selectedNames } from './usage-report.ts';
-import { countColumns, usageColumns } from './usage-row.ts';
+import {
+  type CheckedGrouping,
+  type ColumnGrouping,
+  countColumns,
+  selectedNames,
+} from './usage-report.ts';
+import { usageColumns } from './usage-row.ts';
 
 // Sums are read as text: those of a year may exceed 2^53.
 const sums = [
   'count(*) AS calls',
-  ...countColumns.map((name) => `CAST(coalesce(sum(${name}), 0) AS text) AS ${name}`),
+  ...countColumns.map(([, name]) => `CAST(coalesce(sum(${name}), 0) AS text) AS ${name}`),
   'CAST(sum(charge_nanos) AS text) AS charge_nanos',
   'CAST(sum(CASE WHEN booked THEN 0 ELSE charge_nanos END) AS text) AS unbooked_nanos',
   'CAST(coalesce(sum(cost_nanos), 0) AS text) AS cost_nanos',

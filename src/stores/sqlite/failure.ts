@@ -3,57 +3,38 @@ import { isError } from '../../errors.ts';
 import { StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
 
 /** SQLite's primary result codes (sqlite.org/rescode.html) that are named or distinguished here. */
-const codes = {
-  busy: 5,
-  locked: 6,
-  readOnly: 8,
-  io: 10,
-  corrupt: 11,
-  full: 13,
-  cannotOpen: 14,
-  tooBig: 18,
-  constraint: 19,
-  mismatch: 20,
-  notADatabase: 26,
-} as const;
-
-const names: ReadonlyMap<string, number> = new Map([
-  ['SQLITE_BUSY', codes.busy],
-  ['SQLITE_LOCKED', codes.locked],
-  ['SQLITE_READONLY', codes.readOnly],
-  ['SQLITE_IOERR', codes.io],
-  ['SQLITE_CORRUPT', codes.corrupt],
-  ['SQLITE_FULL', codes.full],
-  ['SQLITE_CANTOPEN', codes.cannotOpen],
-  ['SQLITE_TOOBIG', codes.tooBig],
-  ['SQLITE_CONSTRAINT', codes.constraint],
-  ['SQLITE_MISMATCH', codes.mismatch],
-  ['SQLITE_NOTADB', codes.notADatabase],
+const names: ReadonlyMap<number, string> = new Map([
+  [5, 'SQLITE_BUSY'],
+  [6, 'SQLITE_LOCKED'],
+  [8, 'SQLITE_READONLY'],
+  [10, 'SQLITE_IOERR'],
+  [11, 'SQLITE_CORRUPT'],
+  [13, 'SQLITE_FULL'],
+  [14, 'SQLITE_CANTOPEN'],
+  [18, 'SQLITE_TOOBIG'],
+  [19, 'SQLITE_CONSTRAINT'],
+  [20, 'SQLITE_MISMATCH'],
+  [26, 'SQLITE_NOTADB'],
 ]);
 
 /** The file has content that the stores can't have written, or a write would break an invariant. */
-const corruptions: readonly (number | undefined)[] = [
-  codes.corrupt,
-  codes.constraint,
-  codes.mismatch,
-  codes.notADatabase,
-];
+const corruptions = 'SQLITE_CORRUPT SQLITE_CONSTRAINT SQLITE_MISMATCH SQLITE_NOTADB'.split(' ');
 
 /** After these nothing is written, even if they occur at a commit. */
-const surelyNotDone: readonly (number | undefined)[] = [codes.busy, codes.locked, codes.full];
+const surelyNotDone = 'SQLITE_BUSY SQLITE_LOCKED SQLITE_FULL'.split(' ');
 
-/** Codes with which the values of a single row are refused. */
-const refusals: readonly (number | undefined)[] = [codes.tooBig, codes.constraint, codes.mismatch];
+/** With these the values of a single row are refused. */
+const refusals = 'SQLITE_TOOBIG SQLITE_CONSTRAINT SQLITE_MISMATCH'.split(' ');
 
 /** Whether a row was refused for its content, so that a retry is useless. */
 export function isRefused(error: unknown): boolean {
-  return refusals.includes(codeOf(error));
+  return refusals.includes(codeOf(error) ?? '');
 }
 
 /** Whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   const code = codeOf(error);
-  return code === codes.busy || code === codes.locked;
+  return code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED';
 }
 
 /**
@@ -63,19 +44,12 @@ export function isBusy(error: unknown): boolean {
 export function failureOf(error: unknown, outcome: 'not_done' | 'unknown'): Error {
   if (isOurs(error)) return error;
   const code = codeOf(error);
-  const name = code === undefined ? undefined : nameOf(code);
-  if (corruptions.includes(code)) {
-    return new StoreCorrupt(`SQLite refused with ${name}`, { cause: error });
+  if (corruptions.includes(code ?? '')) {
+    return new StoreCorrupt(`SQLite refused with ${code}`, { cause: error });
   }
-  const known = surelyNotDone.includes(code) ? 'not_done' : outcome;
-  const problem = name === undefined ? 'failed' : `failed with ${name}`;
-  return new StoreUnavailable(`SQLite ${problem}`, { outcome: known, code: name, cause: error });
-}
-
-/** The name of SQLite's documentation; the number of a code that is not distinguished here. */
-function nameOf(code: number): string {
-  const [name] = [...names].find(([, known]) => known === code) ?? [];
-  return name ?? `code ${code}`;
+  const known = surelyNotDone.includes(code ?? '') ? 'not_done' : outcome;
+  const problem = code === undefined ? 'failed' : `failed with ${code}`;
+  return new StoreUnavailable(`SQLite ${problem}`, { outcome: known, code, cause: error });
 }
 
 function isOurs(error: unknown): error is Error {
@@ -86,16 +60,17 @@ function isOurs(error: unknown): error is Error {
 }
 
 /**
- * The primary code, which is the low byte of an extended code. libsql (`rawCode`) and node:sqlite
- * (`errcode`) give a number, better-sqlite3 a name (`SQLITE_BUSY_SNAPSHOT`).
+ * The name of the primary code, which is the low byte of an extended code; its number, if it is not
+ * distinguished here. libsql (`rawCode`) and node:sqlite (`errcode`) give a number, better-sqlite3
+ * a name (`SQLITE_BUSY_SNAPSHOT`).
  */
-function codeOf(error: unknown): number | undefined {
+function codeOf(error: unknown): string | undefined {
   if (!isError(error)) return undefined;
   for (const member of ['rawCode', 'errcode']) {
     const code: unknown = Reflect.get(error, member);
-    if (typeof code === 'number') return code & 0xff;
+    if (typeof code === 'number') return names.get(code & 0xff) ?? `code ${code & 0xff}`;
   }
   const name: unknown = Reflect.get(error, 'code');
   const primary = typeof name === 'string' ? /^SQLITE_[A-Z]+/.exec(name)?.[0] : undefined;
-  return primary === undefined ? undefined : names.get(primary);
+  return [...names.values()].find((known) => known === primary);
 }

@@ -10,7 +10,9 @@ export type {
   PublishedChannel,
   PublishedModel,
 } from '../../catalog/published-catalog.ts';
+export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
+export type { SqlRateLimiter as SqliteRateLimiter } from '../sql/rate-limiter.ts';
 export type {
   RefusalFilter,
   RefusalGrouping,
@@ -18,6 +20,8 @@ export type {
   RefusalReportQuery,
   RefusalReportRow,
 } from '../sql/refusal-report.ts';
+export type { SqlResponseIndex as SqliteResponseIndex } from '../sql/response-index.ts';
+export type { SqlResultStore as SqliteResultStore } from '../sql/result-store.ts';
 export type {
   UsageCharges,
   UsageChargesFilter,
@@ -32,36 +36,25 @@ export type {
   UsageReportRow,
   UsageRetention,
 } from '../sql/usage-report.ts';
+export type { SqlUsageSink as SqliteUsageSink } from '../sql/usage-sink.ts';
 export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
 export { migrateSqlite, type SqliteClient, type SqliteDatabase } from './database.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
-export { type SqliteIdempotencyStoreOptions, sqliteIdempotencyStore } from './idempotency-store.ts';
-export {
-  type SqliteItemStore,
-  type SqliteItemStoreOptions,
-  sqliteItemStore,
-} from './item-store.ts';
 export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from './key-store.ts';
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
-export {
-  type SqliteRateLimiter,
-  type SqliteRateLimiterOptions,
-  sqliteRateLimiter,
-} from './rate-limiter.ts';
-export {
-  type SqliteResponseIndex,
-  type SqliteResponseIndexOptions,
-  sqliteResponseIndex,
-} from './response-index.ts';
-export {
-  type SqliteResultStore,
-  type SqliteResultStoreOptions,
-  sqliteResultStore,
-} from './result-store.ts';
 export { sqliteMigrations } from './schema.ts';
-export { type OpenSqliteOptions, openSqlite, type SqliteDriver } from './thread/open.ts';
 export {
-  type SqliteUsageSink,
+  type SqliteIdempotencyStoreOptions,
+  type SqliteItemStoreOptions,
+  type SqliteRateLimiterOptions,
+  type SqliteResponseIndexOptions,
+  type SqliteResultStoreOptions,
   type SqliteUsageSinkOptions,
+  sqliteIdempotencyStore,
+  sqliteItemStore,
+  sqliteRateLimiter,
+  sqliteResponseIndex,
+  sqliteResultStore,
   sqliteUsageSink,
-} from './usage-sink.ts';
+} from './stores.ts';
+export { type OpenSqliteOptions, openSqlite, type SqliteDriver } from './thread/open.ts';

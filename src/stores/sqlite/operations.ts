@@ -24,46 +24,32 @@ import type { SqlFunctions } from '../sql/engine.ts';
 import { isBusy } from './failure.ts';
 import { forgetful, functions } from './functions.ts';
 import type { Connection, SqliteValue } from './handle.ts';
-import { findHold } from './quota-ledger.ts';
+import { findHold, type PartitionLedger } from './quota-ledger.ts';
 import { adjust, extend, read, release, reserve, settle } from './quota-operations.ts';
 import { migrate, schemaProblems } from './schema.ts';
 
-/** The inputs of the operations. */
-interface Inputs extends SqlFunctions {
-  readonly query: Query;
-  readonly insert: Inserted;
-  readonly change: Query;
-  readonly reserve: ReserveInput;
-  readonly extend: readonly ExtendInput[];
-  readonly settle: SettleInput;
-  readonly release: ReleaseInput;
-  readonly sweep: Sweep;
-  readonly state: StateOf;
-  readonly adjust: AdjustInput;
-  readonly check: undefined;
-  readonly isInFile: undefined;
-  readonly migrate: undefined;
-}
+/** The input and the result of each operation. */
+type Signatures = {
+  readonly [Name in keyof SqlFunctions]: readonly [SqlFunctions[Name], JsonValue];
+} & {
+  readonly query: readonly [Query, readonly unknown[]];
+  readonly insert: readonly [Inserted, undefined];
+  readonly change: readonly [Query, number];
+  readonly reserve: readonly [ReserveInput, ReserveResult];
+  readonly extend: readonly [readonly ExtendInput[], readonly ExtendResult[]];
+  readonly settle: readonly [SettleInput, SettleResult];
+  readonly release: readonly [ReleaseInput, ReleaseResult];
+  readonly sweep: readonly [Sweep, SweepResult];
+  readonly state: readonly [StateOf, QuotaState | undefined];
+  readonly adjust: readonly [AdjustInput, AdjustResult];
+  readonly check: readonly [undefined, Checked];
+  readonly isInFile: readonly [undefined, boolean];
+  readonly migrate: readonly [undefined, undefined];
+};
 
-interface Results extends Readonly<Record<keyof SqlFunctions, JsonValue>> {
-  readonly query: readonly unknown[];
-  readonly insert: undefined;
-  readonly change: number;
-  readonly reserve: ReserveResult;
-  readonly extend: readonly ExtendResult[];
-  readonly settle: SettleResult;
-  readonly release: ReleaseResult;
-  readonly sweep: SweepResult;
-  readonly state: QuotaState | undefined;
-  readonly adjust: AdjustResult;
-  readonly check: Checked;
-  readonly isInFile: boolean;
-  readonly migrate: undefined;
-}
-
-export type OperationName = keyof Inputs;
-export type InputOf<Name extends OperationName> = Inputs[Name];
-export type ResultOf<Name extends OperationName> = Results[Name];
+export type OperationName = keyof Signatures;
+export type InputOf<Name extends OperationName> = Signatures[Name][0];
+export type ResultOf<Name extends OperationName> = Signatures[Name][1];
 
 interface Operation<Input, Result> {
   /**
@@ -139,33 +125,20 @@ export const operations: {
   rates: functionOf('rates'),
   keep: functionOf('keep'),
   use: functionOf('use'),
-  reserve: {
-    runs: 'in_transaction',
-    run: (connection, input, nowMs) =>
-      reserve({ connection, partition: input.partition, nowMs }, input),
-  },
+  reserve: { runs: 'in_transaction', run: onLedger(reserve) },
   extend: {
     runs: 'in_transaction',
     run: (connection, inputs, nowMs) =>
-      inputs.map((input) => extend({ connection, partition: input.partition, nowMs }, input)),
+      inputs.map((input) => onLedger(extend)(connection, input, nowMs)),
   },
-  settle: {
-    runs: 'in_transaction',
-    run: (connection, input, nowMs) =>
-      settle({ connection, partition: input.partition, nowMs }, input),
-  },
-  release: {
-    runs: 'in_transaction',
-    run: (connection, input, nowMs) =>
-      release({ connection, partition: input.partition, nowMs }, input),
-  },
+  settle: { runs: 'in_transaction', run: onLedger(settle) },
+  release: { runs: 'in_transaction', run: onLedger(release) },
   sweep: { runs: 'in_transaction', run: sweep },
   state: {
     runs: 'in_transaction',
-    run: (connection, { subject, period, partition }, nowMs) =>
-      read({ connection, partition, nowMs }, subject, period),
+    run: onLedger((ledger, { subject, period }) => read(ledger, subject, period)),
   },
-  adjust: { runs: 'in_transaction', run: adjustOnce },
+  adjust: { runs: 'in_transaction', run: onLedger(adjustOnce) },
   check: { runs: 'alone', run: check },
   isInFile: { runs: 'alone', run: (connection) => connection.reading(() => isInFile(connection)) },
   migrate: {
@@ -176,6 +149,13 @@ export const operations: {
     },
   },
 };
+
+function onLedger<Input extends { readonly partition: string }, Result>(
+  operation: (ledger: PartitionLedger, input: Input) => Result,
+): Operation<Input, Result>['run'] {
+  return (connection, input, nowMs) =>
+    operation({ connection, partition: input.partition, nowMs }, input);
+}
 
 /** Runs one operation, in a transaction of its own where it needs one. */
 export function performOn<Name extends OperationName>(
@@ -247,11 +227,11 @@ function sweep(
   return { expired: expired.length, more: due(1).length > 0 };
 }
 
-function adjustOnce(connection: Connection, input: AdjustInput, nowMs: number): AdjustResult {
-  const { partition, id } = input;
-  const replay = connection.row(selectAdjustment, partition, id) !== undefined;
-  if (!replay) connection.run(insertAdjustment, partition, id, BigInt(nowMs));
-  return adjust({ connection, partition, nowMs }, input, replay);
+function adjustOnce(ledger: PartitionLedger, input: AdjustInput): AdjustResult {
+  const { connection, partition, nowMs } = ledger;
+  const replay = connection.row(selectAdjustment, partition, input.id) !== undefined;
+  if (!replay) connection.run(insertAdjustment, partition, input.id, BigInt(nowMs));
+  return adjust(ledger, input, replay);
 }
 
 /** Whether the database has a file; one in memory has none. */

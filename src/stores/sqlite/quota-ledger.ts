@@ -4,8 +4,9 @@
  */
 import { items, jsonWithBigints, member } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
-import { isNanos, limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
+import { isNanos, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { QuotaLine, QuotaState } from '../../ports/quota-store.ts';
+import { availableOf as balanceOf } from '../memory/quota-ledger.ts';
 import {
   bigintAt,
   corrupt,
@@ -170,8 +171,7 @@ export function changeRow(
 
 /** The amount that can still be held; below zero in debt. */
 export function availableOf(row: Row | undefined): bigint {
-  if (row === undefined) return 0n;
-  return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
+  return row === undefined ? 0n : balanceOf(row);
 }
 
 interface AmountChanges {

@@ -3,7 +3,6 @@
  * has been checked.
  */
 import type { Nanos } from '../../money.ts';
-import { checkExtra, limitStatedByRecords, refuse } from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
   AdjustResult,
@@ -18,6 +17,7 @@ import type {
   SettleInput,
   SettleResult,
 } from '../../ports/quota-store.ts';
+import { adjusted, expiryCharge, lineRefusal } from '../memory/quota-operations.ts';
 import {
   availableOf,
   carryLimit,
@@ -33,7 +33,6 @@ import {
   inFlightOf,
   makeRow,
   type PartitionLedger,
-  type Row,
   recordEnding,
   renew,
 } from './quota-ledger.ts';
@@ -85,36 +84,20 @@ function refusalOf(ledger: PartitionLedger, input: ReserveInput): ReserveResult 
     const found = findRow(ledger, line.subject, line.period);
     // Even if the hold is refused: a lowered limit must also bound the growth of running holds.
     const row = found === undefined ? undefined : carryLimit(ledger, line, found);
-    refusal ??= lineRefusal(ledger, line, row, input.maxConcurrentCalls?.[index]);
+    const cap = input.maxConcurrentCalls?.[index];
+    const running = cap === undefined ? 0 : inFlightOf(ledger, line.subject, cap);
+    refusal ??= lineRefusal(line, row, cap, running);
   }
   return refusal;
 }
 
-function lineRefusal(
-  ledger: PartitionLedger,
-  { subject, amount, limit: carried }: QuotaLine,
-  row: Row | undefined,
-  cap: number | undefined,
-): ReserveResult | undefined {
-  const limit = row === undefined ? carried : row.limit;
-  if (row?.enabled === false) return { status: 'disabled_subject', subject };
-  if (limit === undefined) return { status: 'unknown_subject', subject };
-  const available = row === undefined ? limit : availableOf(row);
-  // A hold of nothing is granted even in debt.
-  if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
-  if (cap !== undefined && inFlightOf(ledger, subject, cap) >= cap) {
-    return { status: 'too_many_in_flight', subject };
-  }
-  return undefined;
-}
-
-function heldLines({ lines, onExpire }: ReserveInput): readonly HeldLine[] {
-  return lines.map(({ subject, period, amount }, index) => ({
+function heldLines(input: ReserveInput): readonly HeldLine[] {
+  return input.lines.map(({ subject, period, amount }, index) => ({
     subject,
     period,
     asked: amount,
     amount,
-    onExpire: onExpire === 'release' ? 0n : (onExpire.charge[index] ?? 0n),
+    onExpire: expiryCharge(input, index),
   }));
 }
 
@@ -211,17 +194,8 @@ export function adjust(ledger: PartitionLedger, input: AdjustInput, replay: bool
   const { subject, period } = input;
   makeRow(ledger, subject, period);
   const known = findRow(ledger, subject, period);
-  if (!replay && known !== undefined) changeRow(ledger, input, changed(known, input));
+  if (!replay && known !== undefined) changeRow(ledger, input, adjusted(known, input));
   const state = read(ledger, subject, period);
   if (state === undefined) throw new Error('a row that was created is missing');
   return { ...state, replay };
-}
-
-function changed(row: Row, { limit, addLimit, enabled }: AdjustInput): Row {
-  if (limit !== undefined && row.isCarried) refuse(limitStatedByRecords);
-  const extra = row.extra + (addLimit ?? 0n);
-  checkExtra(extra);
-  // An addition to a row without a limit counts from a limit of zero.
-  const none = addLimit === undefined ? undefined : 0n;
-  return { ...row, limit: limit ?? row.limit ?? none, extra, enabled: enabled ?? row.enabled };
 }

@@ -11,13 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../http.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { gate } from '../providers/scripts.ts';
-import {
-  type Cleanable,
-  type ContractCase,
-  overSetups,
-  rule,
-  type SubjectCase,
-} from './contract-case.ts';
+import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 
 /** A running server with the adapter to test. `cleanup` must close it. */
 export interface AdapterSetup extends Cleanable {
@@ -124,31 +118,28 @@ async function settled(read: () => number): Promise<number> {
 // A number that a parser rounds, an escape that it removes, and unusual spacing.
 const exact = '{ "model":"m",  "n": 12345678901234567890, "t": 1.0, "u": "a\\/b" }';
 
-const cases: readonly SubjectCase<Mounted>[] = [
-  rule(
-    'AC-01 passes the path from the API version on, still encoded, and the query',
-    async (mounted) => {
-      const path = '/v1beta/models/a%2Fb%3AgenerateContent';
-      const echo = await echoOf(mounted, `${path}?alt=sse&x=%20`);
+const cases: Cases<Mounted> = {
+  async 'AC-01 passes the path from the API version on, still encoded, and the query'(mounted) {
+    const path = '/v1beta/models/a%2Fb%3AgenerateContent';
+    const echo = await echoOf(mounted, `${path}?alt=sse&x=%20`);
 
-      assert.deepEqual([echo.method, echo.path, echo.search], ['POST', path, 'alt=sse&x=%20']);
-    },
-  ),
-  rule('AC-02 passes the headers, by name and as received', async (mounted) => {
+    assert.deepEqual([echo.method, echo.path, echo.search], ['POST', path, 'alt=sse&x=%20']);
+  },
+  async 'AC-02 passes the headers, by name and as received'(mounted) {
     const echo = await echoOf(mounted, '/v1/echo', '{}', { 'X-Api-Key': 'secret' });
 
     assert.equal(echo.headers['x-api-key'], 'secret');
     const at = echo.rawHeaders.findIndex((word) => word.toLowerCase() === 'x-api-key');
     assert.equal(echo.rawHeaders[at + 1], 'secret');
-  }),
-  rule('AC-03 passes the exact bytes of the body', async (mounted) => {
+  },
+  async 'AC-03 passes the exact bytes of the body'(mounted) {
     const echo = await echoOf(mounted, '/v1/echo', exact);
     const received = Buffer.from(echo.body ?? '', 'base64').toString();
 
     if (mounted.exactBytes === false) assert.deepEqual(JSON.parse(received), JSON.parse(exact));
     else assert.equal(received, exact);
-  }),
-  rule('AC-04 replies to GET, and to HEAD without a body', async (mounted) => {
+  },
+  async 'AC-04 replies to GET, and to HEAD without a body'(mounted) {
     const get = open(mounted, '/v1/models', { method: 'GET' });
     get.end();
     const echo: Echo = JSON.parse(await text(await replyOf(get)));
@@ -159,8 +150,8 @@ const cases: readonly SubjectCase<Mounted>[] = [
     const reply = await replyOf(head);
     assert(Number(reply.headers['content-length']) > 0, 'HEAD must name the length');
     assert.equal((await buffer(reply)).length, 0);
-  }),
-  rule('AC-05 writes the status and headers of the gateway', async (mounted) => {
+  },
+  async 'AC-05 writes the status and headers of the gateway'(mounted) {
     const outgoing = open(mounted, '/v1/refused');
     outgoing.end('{}');
     const reply = await replyOf(outgoing);
@@ -168,8 +159,8 @@ const cases: readonly SubjectCase<Mounted>[] = [
     assert.equal(reply.statusCode, 413);
     assert.equal(reply.headers['x-request-id'], 'request-1');
     assert.equal(await text(reply), '{"error":"too large"}');
-  }),
-  rule('AC-06 forwards each event before the next one is written', async (mounted) => {
+  },
+  async 'AC-06 forwards each event before the next one is written'(mounted) {
     const outgoing = open(mounted, '/v1/stream');
     outgoing.end('{}');
     const [reply] = await Promise.all([replyOf(outgoing), write(mounted.gateway, 'data: 1\n\n')]);
@@ -179,8 +170,8 @@ const cases: readonly SubjectCase<Mounted>[] = [
     assert.equal(await nextText(reply), 'data: 2\n\n');
     mounted.gateway.reply.end();
     await once(reply, 'end');
-  }),
-  rule('AC-07 reads no more of a stream than the caller takes', async (mounted) => {
+  },
+  async 'AC-07 reads no more of a stream than the caller takes'(mounted) {
     const outgoing = open(mounted, '/v1/endless');
     outgoing.end('{}');
     const reply = await replyOf(outgoing);
@@ -190,54 +181,47 @@ const cases: readonly SubjectCase<Mounted>[] = [
     outgoing.destroy();
 
     assert(taken < endlessBytes / 2, `${taken} bytes were read for a caller that takes none`);
-  }),
-  rule(
-    'AC-08 reports that the caller disconnected before the reply, and drops the reply',
-    async (mounted) => {
-      const { gateway } = mounted;
-      const outgoing = open(mounted, '/v1/silent');
-      outgoing.end('{}');
-      await gateway.received;
+  },
+  async 'AC-08 reports a caller that disconnected before the reply, and drops the reply'(mounted) {
+    const { gateway } = mounted;
+    const outgoing = open(mounted, '/v1/silent');
+    outgoing.end('{}');
+    await gateway.received;
 
-      outgoing.destroy();
-      await gateway.disconnected;
-      gateway.answer();
+    outgoing.destroy();
+    await gateway.disconnected;
+    gateway.answer();
 
-      await closing(gateway);
-      assert.equal(gateway.disconnects(), 1);
-    },
-  ),
-  rule(
-    'AC-09 reports that the caller disconnected during a stream, and destroys the stream',
-    async (mounted) => {
-      const { gateway } = mounted;
-      const { outgoing } = await streaming(mounted);
+    await closing(gateway);
+    assert.equal(gateway.disconnects(), 1);
+  },
+  async 'AC-09 reports a caller that disconnected during a stream, and destroys the stream'(
+    mounted,
+  ) {
+    const { gateway } = mounted;
+    const { outgoing } = await streaming(mounted);
 
-      outgoing.destroy();
-      await gateway.disconnected;
+    outgoing.destroy();
+    await gateway.disconnected;
 
-      await closing(gateway);
-      assert.equal(gateway.disconnects(), 1);
-    },
-  ),
-  rule(
-    'AC-10 breaks the connection if a stream fails, so that it does not look complete',
-    async (mounted) => {
-      const { gateway } = mounted;
-      const { reply } = await streaming(mounted);
+    await closing(gateway);
+    assert.equal(gateway.disconnects(), 1);
+  },
+  async 'AC-10 breaks the connection if a stream fails, so that it looks incomplete'(mounted) {
+    const { gateway } = mounted;
+    const { reply } = await streaming(mounted);
 
-      gateway.reply.destroy(new Error('the upstream broke off'));
+    gateway.reply.destroy(new Error('the upstream broke off'));
 
-      await assert.rejects(buffer(reply), 'the stream ended as if it were complete');
-    },
-  ),
-  rule('AC-11 does not report a disconnect after a complete reply', async (mounted) => {
+    await assert.rejects(buffer(reply), 'the stream ended as if it were complete');
+  },
+  async 'AC-11 does not report a disconnect after a complete reply'(mounted) {
     await echoOf(mounted, '/v1/echo');
     await new Promise((resolve) => setImmediate(resolve));
 
     assert.equal(mounted.gateway.disconnects(), 0);
-  }),
-  rule('AC-12 handles fifty concurrent calls separately', async (mounted) => {
+  },
+  async 'AC-12 handles fifty concurrent calls separately'(mounted) {
     const paths = Array.from({ length: 50 }, (_, index) => `/v1/echo/${index}`);
     const echoes = await Promise.all(paths.map((path) => echoOf(mounted, path)));
 
@@ -245,8 +229,8 @@ const cases: readonly SubjectCase<Mounted>[] = [
       echoes.map(({ path }) => path),
       paths,
     );
-  }),
-];
+  },
+};
 
 /** The request as the gateway received it: the reply to `/v1/echo`. */
 export interface Echo {

@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
-import {
-  type Cleanable,
-  type ContractCase,
-  overSetups,
-  rule,
-  type SubjectCase,
-} from './contract-case.ts';
+import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
@@ -63,42 +57,39 @@ const namedModels: readonly Model[] = everyId
 
 const models: readonly Model[] = [chatModel, imageModel, secretModel, ...namedModels];
 
-const cases: readonly SubjectCase<Catalog>[] = [
-  rule('a model is found by its id, with every member', async (catalog) => {
+const cases: Cases<Catalog> = {
+  async 'a model is found by its id, with every member'(catalog) {
     for (const model of models) assert.deepEqual(await catalog.find(model.id), model);
-  }),
-  rule('a model is found by each of its aliases, and keeps its id', async (catalog) => {
+  },
+  async 'a model is found by each of its aliases, and keeps its id'(catalog) {
     for (const alias of chatModel.aliases ?? []) {
       assert.equal((await catalog.find(alias))?.id, chatModel.id);
     }
-  }),
-  rule('a name must match exactly', async (catalog) => {
+  },
+  async 'a name must match exactly'(catalog) {
     const similar = ['GPT-5', 'gpt-5 ', ' gpt-5', 'gpt-', 'gpt-55', 'images/draw:1.0 u\u0308'];
 
     for (const name of similar) assert.equal(await catalog.find(name), undefined);
-  }),
-  rule('a name that JavaScript objects inherit finds nothing', async (catalog) => {
+  },
+  async 'a name that JavaScript objects inherit finds nothing'(catalog) {
     for (const name of ['', '__proto__', 'toString', 'hasOwnProperty', '*', '\u0000']) {
       assert.equal(await catalog.find(name), undefined);
       assert.deepEqual(await catalog.list(name, 'chat'), []);
     }
-  }),
-  rule(
-    'a list contains each model once that the group may use with the protocol',
-    async (catalog) => {
-      const ids = async (...args: Parameters<Catalog['list']>): Promise<readonly string[]> =>
-        (await catalog.list(...args)).map((model) => model.id);
+  },
+  async 'a list contains each model once that the group may use with the protocol'(catalog) {
+    const ids = async (...args: Parameters<Catalog['list']>): Promise<readonly string[]> =>
+      (await catalog.list(...args)).map((model) => model.id);
 
-      assert.deepEqual(await ids('staff', 'chat'), [chatModel.id]);
-      assert.deepEqual(await ids('public', 'native'), [chatModel.id]);
-      assert.deepEqual(await ids('staff', 'images'), [imageModel.id]);
-      assert.deepEqual(await ids('public', 'images'), []);
-      assert.deepEqual(await ids('nobody', 'chat'), []);
-      const named = namedModels.map(({ id }) => id);
-      assert.deepEqual((await ids('named', 'chat')).toSorted(), named.toSorted());
-    },
-  ),
-  rule('a repeated list has the same order', async (catalog) => {
+    assert.deepEqual(await ids('staff', 'chat'), [chatModel.id]);
+    assert.deepEqual(await ids('public', 'native'), [chatModel.id]);
+    assert.deepEqual(await ids('staff', 'images'), [imageModel.id]);
+    assert.deepEqual(await ids('public', 'images'), []);
+    assert.deepEqual(await ids('nobody', 'chat'), []);
+    const named = namedModels.map(({ id }) => id);
+    assert.deepEqual((await ids('named', 'chat')).toSorted(), named.toSorted());
+  },
+  async 'a repeated list has the same order'(catalog) {
     assert.deepEqual(await catalog.list('staff', 'chat'), await catalog.list('staff', 'chat'));
-  }),
-];
+  },
+};

@@ -28,26 +28,16 @@ export interface Cleanable {
   cleanup?(): MaybePromise<void>;
 }
 
-/** A case before it is bound to a setup. */
-export interface SubjectCase<Subject> {
-  readonly name: string;
-  readonly run: (subject: Subject) => Promise<void>;
-}
-
-export function rule<Subject>(
-  name: string,
-  run: (subject: Subject) => Promise<void>,
-): SubjectCase<Subject> {
-  return { name, run };
-}
+/** Cases by their names, before they are bound to setups. */
+export type Cases<Subject> = Readonly<Record<string, (subject: Subject) => Promise<void>>>;
 
 /** Binds the cases: each calls `make`, runs on the subject in that setup, and cleans up. */
 export function overSetups<Setup extends Cleanable, Subject>(
-  cases: readonly SubjectCase<Subject>[],
+  cases: Cases<Subject>,
   make: () => MaybePromise<Setup>,
   subjectOf: (setup: Setup) => Subject,
 ): readonly ContractCase[] {
-  return cases.map(({ name, run }) => ({
+  return Object.entries(cases).map(([name, run]) => ({
     name,
     run: async () => {
       const setup = await make();

@@ -4,12 +4,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
 import {
+  type Cases,
   type Cleanable,
   type ContractCase,
   forgetAll,
   overSetups,
-  rule,
-  type SubjectCase,
 } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
@@ -54,8 +53,8 @@ function base64(json: Uint8Array): string {
   return Buffer.from(json).toString('base64');
 }
 
-const cases: readonly SubjectCase<ItemStoreSetup>[] = [
-  rule('IT-01 items are returned byte for byte, in the order of the ids', async (setup) => {
+const cases: Cases<ItemStoreSetup> = {
+  async 'IT-01 items are returned byte for byte, in the order of the ids'(setup) {
     const owner = newOwner();
     const every = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
     const text = Buffer.from('{"a":"ü\\u0000"}');
@@ -71,8 +70,8 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
     assert.deepEqual([...tooLarge], []);
     const items = await found(setup, owner, ['rs_tg_-_2', 'msg_unknown', 'msg_tg_1']);
     assert.deepEqual(items, [base64(text), undefined, base64(every)]);
-  }),
-  rule('IT-02 another owner finds nothing, whatever the names', async (setup) => {
+  },
+  async 'IT-02 another owner finds nothing, whatever the names'(setup) {
     const owner = newOwner();
     await setup.store.put(owner, [{ id: 'msg_tg_1', json: randomBytes(8) }], hourMs);
 
@@ -80,8 +79,8 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
       const items = await found(setup, other, ['msg_tg_1', '_msg_tg_1']);
       assert.deepEqual(items, [undefined, undefined]);
     }
-  }),
-  rule('IT-03 items of two owners with one id are independent', async (setup) => {
+  },
+  async 'IT-03 items of two owners with one id are independent'(setup) {
     const [first, second] = [newOwner(), newOwner()];
     const json = randomBytes(64);
     await setup.store.put(first, [{ id: 'msg_tg_1', json }], hourMs);
@@ -90,15 +89,15 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
 
     assert.deepEqual(await found(setup, first, ['msg_tg_1']), [base64(json)]);
     assert.deepEqual(await found(setup, second, ['msg_tg_1']), [undefined]);
-  }),
-  rule('IT-04 an item that is put again is replaced', async (setup) => {
+  },
+  async 'IT-04 an item that is put again is replaced'(setup) {
     const [owner, after] = [newOwner(), randomBytes(16)];
     await setup.store.put(owner, [{ id: 'msg_tg_1', json: randomBytes(4096) }], hourMs);
     await setup.store.put(owner, [{ id: 'msg_tg_1', json: after }], hourMs);
 
     assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(after)]);
-  }),
-  rule('IT-05 an item is gone after its time, also if it was used meanwhile', async (setup) => {
+  },
+  async 'IT-05 an item is gone after its time, also if it was used meanwhile'(setup) {
     const [owner, json] = [newOwner(), randomBytes(16)];
     await setup.store.put(owner, [{ id: 'msg_tg_1', json }], 1_000);
     await setup.store.put(owner, [{ id: 'msg_tg_2', json }], hourMs);
@@ -111,8 +110,8 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
       undefined,
       base64(json),
     ]);
-  }),
-  rule('IT-06 a forgotten item is gone, and unknown ids are ignored', async (setup) => {
+  },
+  async 'IT-06 a forgotten item is gone, and unknown ids are ignored'(setup) {
     const [owner, json] = [newOwner(), randomBytes(16)];
     const items = ['msg_tg_1', 'msg_tg_2'].map((id) => ({ id, json }));
     await setup.store.put(owner, items, hourMs);
@@ -124,8 +123,8 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
       undefined,
       base64(json),
     ]);
-  }),
-  rule('IT-07 the store keeps a copy, so that the caller may reuse the buffer', async (setup) => {
+  },
+  async 'IT-07 the store keeps a copy, so that the caller may reuse the buffer'(setup) {
     const [owner, large] = [newOwner(), randomBytes(4096)];
     const json = large.subarray(16, 32);
     const before = Buffer.from(json);
@@ -134,28 +133,25 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
     large.fill(0);
 
     assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(before)]);
-  }),
-  rule(
-    'IT-08 an item can be read any number of times, and fifty replies are kept apart',
-    async (setup) => {
-      const owner = newOwner();
-      const all = Array.from({ length: 50 }, (_, number) => ({
-        id: `msg_tg_${number}`,
-        json: randomBytes(1024),
-      }));
-      await Promise.all(all.map(async (item) => setup.store.put(owner, [item], hourMs)));
+  },
+  async 'IT-08 an item can be read any number of times, and fifty replies are kept apart'(setup) {
+    const owner = newOwner();
+    const all = Array.from({ length: 50 }, (_, number) => ({
+      id: `msg_tg_${number}`,
+      json: randomBytes(1024),
+    }));
+    await Promise.all(all.map(async (item) => setup.store.put(owner, [item], hourMs)));
 
-      const ids = all.map(({ id }) => id);
-      for (let times = 0; times < 3; times += 1) {
-        const items = await found(setup, owner, ids);
-        assert.deepEqual(
-          items,
-          all.map(({ json }) => base64(json)),
-        );
-      }
-    },
-  ),
-  rule('IT-09 no items and no ids are allowed, and an item may be empty', async (setup) => {
+    const ids = all.map(({ id }) => id);
+    for (let times = 0; times < 3; times += 1) {
+      const items = await found(setup, owner, ids);
+      assert.deepEqual(
+        items,
+        all.map(({ json }) => base64(json)),
+      );
+    }
+  },
+  async 'IT-09 no items and no ids are allowed, and an item may be empty'(setup) {
     const owner = newOwner();
     assert.deepEqual([...(await setup.store.put(owner, [], hourMs))], []);
     await setup.store.forget(owner, []);
@@ -163,28 +159,28 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
 
     assert.deepEqual(await found(setup, owner, []), []);
     assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [base64(Buffer.alloc(0))]);
-  }),
-  rule(
-    'IT-10 forgetOwner, if the store has it, removes all items of an owner and no others',
-    async ({ store, ...setup }) => {
-      if (store.forgetOwner === undefined) return;
-      const [owner, other, json] = [newOwner(), newOwner(), randomBytes(16)];
-      const ids = Array.from({ length: 250 }, (_, number) => `msg_tg_${number}`);
-      for (const id of ids) await store.put(owner, [{ id, json }], hourMs);
-      await store.put(other, [{ id: 'msg_tg_1', json }], hourMs);
+  },
+  async 'IT-10 forgetOwner, if there is one, removes all items of an owner and no others'({
+    store,
+    ...setup
+  }) {
+    if (store.forgetOwner === undefined) return;
+    const [owner, other, json] = [newOwner(), newOwner(), randomBytes(16)];
+    const ids = Array.from({ length: 250 }, (_, number) => `msg_tg_${number}`);
+    for (const id of ids) await store.put(owner, [{ id, json }], hourMs);
+    await store.put(other, [{ id: 'msg_tg_1', json }], hourMs);
 
-      const forgotten = await forgetAll(async () => (await store.forgetOwner?.(owner)) ?? 0);
+    const forgotten = await forgetAll(async () => (await store.forgetOwner?.(owner)) ?? 0);
 
-      assert.equal(forgotten, ids.length);
-      const left = await found({ store, ...setup }, owner, ids);
-      assert(left.every((item) => item === undefined));
-      assert.deepEqual(await found({ store, ...setup }, other, ['msg_tg_1']), [base64(json)]);
-      assert.equal(await store.forgetOwner(newOwner()), 0);
-      await store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
-      assert.deepEqual(await found({ store, ...setup }, owner, ['msg_tg_1']), [base64(json)]);
-    },
-  ),
-  rule('IT-11 owners whose ids have any printable characters are kept apart', async (setup) => {
+    assert.equal(forgotten, ids.length);
+    const left = await found({ store, ...setup }, owner, ids);
+    assert(left.every((item) => item === undefined));
+    assert.deepEqual(await found({ store, ...setup }, other, ['msg_tg_1']), [base64(json)]);
+    assert.equal(await store.forgetOwner(newOwner()), 0);
+    await store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
+    assert.deepEqual(await found({ store, ...setup }, owner, ['msg_tg_1']), [base64(json)]);
+  },
+  async 'IT-11 owners whose ids have any printable characters are kept apart'(setup) {
     const contents = everyId.map((owner) => ({ owner, json: randomBytes(16) }));
     for (const { owner, json } of contents) {
       await setup.store.put(owner, [{ id: 'msg_tg_1', json }], hourMs);
@@ -201,5 +197,5 @@ const cases: readonly SubjectCase<ItemStoreSetup>[] = [
       const left = index % 2 === 0 ? base64(json) : undefined;
       assert.deepEqual(await found(setup, owner, ['msg_tg_1']), [left]);
     }
-  }),
-];
+  },
+};

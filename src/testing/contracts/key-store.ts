@@ -5,13 +5,7 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
-import {
-  type Cleanable,
-  type ContractCase,
-  overSetups,
-  rule,
-  type SubjectCase,
-} from './contract-case.ts';
+import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** A store to test, and a function that adds keys to it. */
@@ -25,51 +19,39 @@ export function keyStoreContract(make: () => MaybePromise<KeyStoreSetup>): reado
   return overSetups(cases, make, (setup) => setup);
 }
 
-const cases: readonly SubjectCase<KeyStoreSetup>[] = [
-  rule('a key is found by its secret, with every member', async ({ store, put }) => {
+const cases: Cases<KeyStoreSetup> = {
+  async 'a key is found by its secret, with every member'({ store, put }) {
     const secret = mintSecret();
     await put(secret, alice);
     await put(mintSecret(), keyNamed('key_bob'));
 
     assert.deepEqual({ ...(await store.find(secret)) }, alice);
-  }),
-  rule('an unknown secret finds nothing', async ({ store, put }) => {
+  },
+  async 'an unknown secret finds nothing'({ store, put }) {
     await put(mintSecret(), alice);
 
     assert.equal(await store.find(mintSecret()), undefined);
-  }),
-  rule(
-    'a disabled or expired key is found unchanged, since the gateway refuses it',
-    async ({ store, put }) => {
-      const secret = mintSecret();
-      await put(secret, { ...alice, disabled: true, expiresAtMs: 1 });
+  },
+  async 'a disabled or expired key is found unchanged, since the gateway refuses it'(setup) {
+    const secret = mintSecret();
+    await setup.put(secret, { ...alice, disabled: true, expiresAtMs: 1 });
 
-      const key = await store.find(secret);
+    const key = await setup.store.find(secret);
 
-      assert.equal(key?.disabled, true);
-      assert.equal(key?.expiresAtMs, 1);
-    },
-  ),
-  rule(
-    'a secret must match to its last character, including case and white space',
-    async ({ store, put }) => {
-      const secret = mintSecret();
-      await put(secret, alice);
-      const last = secret.endsWith('A') ? 'B' : 'A';
-      const similar = [
-        secret.slice(0, -1) + last,
-        secret.slice(0, -1),
-        `${secret}A`,
-        ` ${secret}`,
-        `${secret} `,
-        `${secret}\n`,
-        swapCase(secret),
-      ];
+    assert.equal(key?.disabled, true);
+    assert.equal(key?.expiresAtMs, 1);
+  },
+  async 'a secret must match to its last character, including case and white space'(setup) {
+    const secret = mintSecret();
+    await setup.put(secret, alice);
+    const last = secret.endsWith('A') ? 'B' : 'A';
+    const shorter = secret.slice(0, -1);
+    const longer = [`${secret}A`, ` ${secret}`, `${secret} `, `${secret}\n`];
 
-      for (const other of similar) assert.equal(await store.find(other), undefined);
-    },
-  ),
-  rule('two secrets with the same first 200 characters find two keys', async ({ store, put }) => {
+    for (const other of [shorter, shorter + last, ...longer, swapCase(secret)])
+      assert.equal(await setup.store.find(other), undefined);
+  },
+  async 'two secrets with the same first 200 characters find two keys'({ store, put }) {
     const shared = Array.from({ length: 4 }, mintSecret).join('').slice(0, 200);
     await put(`${shared}one`, keyNamed('key_one'));
     await put(`${shared}two`, keyNamed('key_two'));
@@ -77,16 +59,16 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
     assert.equal((await store.find(`${shared}one`))?.id, 'key_one');
     assert.equal((await store.find(`${shared}two`))?.id, 'key_two');
     assert.equal(await store.find(`${shared}six`), undefined);
-  }),
-  rule('hostile text finds nothing and does no harm', async ({ store, put }) => {
+  },
+  async 'hostile text finds nothing and does no harm'({ store, put }) {
     const secret = mintSecret();
     await put(secret, alice);
 
     for (const text of hostile) assert.equal(await store.find(text), undefined);
 
     assert.equal((await store.find(secret))?.id, alice.id);
-  }),
-  rule('fifty concurrent lookups each find their own key', async ({ store, put }) => {
+  },
+  async 'fifty concurrent lookups each find their own key'({ store, put }) {
     const secrets = Array.from({ length: 50 }, mintSecret);
     for (const [index, secret] of secrets.entries()) await put(secret, keyNamed(`key_${index}`));
 
@@ -96,8 +78,8 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
       found.map((key) => key?.id),
       secrets.map((_secret, index) => `key_${index}`),
     );
-  }),
-  rule('a record contains neither its secret nor the random part of it', async ({ store, put }) => {
+  },
+  async 'a record contains neither its secret nor the random part of it'({ store, put }) {
     const secret = mintSecret();
     await put(secret, alice);
 
@@ -106,16 +88,16 @@ const cases: readonly SubjectCase<KeyStoreSetup>[] = [
     );
 
     assert(!text.includes(secret.slice(12)));
-  }),
-  rule('keys whose ids have any printable characters are kept apart', async ({ store, put }) => {
+  },
+  async 'keys whose ids have any printable characters are kept apart'({ store, put }) {
     const secrets = everyId.map(() => mintSecret());
     for (const [index, id] of everyId.entries()) await put(secrets[index] ?? '', keyNamed(id));
 
     for (const [index, id] of everyId.entries()) {
       assert.deepEqual({ ...(await store.find(secrets[index] ?? '')) }, keyNamed(id));
     }
-  }),
-];
+  },
+};
 
 const alice: ApiKey = {
   id: 'key_alice',
@@ -143,22 +125,9 @@ const alice: ApiKey = {
 };
 
 const hostile: readonly string[] = [
-  '',
-  ' ',
-  '__proto__',
-  'constructor',
-  'toString',
-  '*',
-  '%',
-  '_'.repeat(62),
-  "' OR '1'='1",
-  "'; DROP TABLE keys; --",
-  '$(id)',
-  'a\r\nSET a b\r\n',
-  '\u0000',
-  '{"$gt":""}',
-  'x'.repeat(100_000),
-  '\ud800',
+  ...['', ' ', '__proto__', 'constructor', 'toString', '*', '%', '_'.repeat(62), '$(id)'],
+  ...["' OR '1'='1", "'; DROP TABLE keys; --", 'a\r\nSET a b\r\n', '{"$gt":""}'],
+  ...['\u0000', '\ud800', 'x'.repeat(100_000)],
 ];
 
 function keyNamed(id: string): ApiKey {

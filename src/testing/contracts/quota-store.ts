@@ -16,7 +16,7 @@ import { numberCases } from './quota/numbers.ts';
  * share a database, since each case uses a new partition and new ids.
  */
 export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[] {
-  const cases = [
+  const cases = {
     ...basicCases,
     ...admissionCases,
     ...idempotenceCases,
@@ -25,6 +25,6 @@ export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[
     ...observationCases,
     ...limitCases,
     ...idleCases,
-  ];
+  };
   return overSetups(cases, make, caseContext);
 }

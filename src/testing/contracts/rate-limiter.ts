@@ -7,13 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
-import {
-  type Cleanable,
-  type ContractCase,
-  overSetups,
-  rule,
-  type SubjectCase,
-} from './contract-case.ts';
+import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /**
@@ -23,7 +17,7 @@ import { everyId } from './ids.ts';
 export function rateLimiterContract(
   make: () => MaybePromise<RateLimiterSetup>,
 ): readonly ContractCase[] {
-  return overSetups([...takeCases, ...adjustCases], make, (setup) => setup);
+  return overSetups({ ...takeCases, ...adjustCases }, make, (setup) => setup);
 }
 
 /** A limiter to test. */
@@ -85,9 +79,24 @@ async function waitOf(
   return decision;
 }
 
+/** What a bucket grants, and hardly more, after a take, a wait and a correction. */
+function leaves(
+  amount: number,
+  { taken = 0, waitMs = 0, adjusted = 0 }: { taken?: number; waitMs?: number; adjusted?: number },
+) {
+  return async (setup: RateLimiterSetup): Promise<void> => {
+    const own = bucket();
+    if (taken > 0) await grantedOf(take(setup, own(taken)));
+    if (waitMs > 0) await setup.advance(waitMs);
+    if (adjusted !== 0) await adjust(setup, own(adjusted));
+
+    assert.deepEqual(await grantsOf(setup, own, [amount, 2]), [true, false]);
+  };
+}
+
 /** A bucket holds 60 and refills by 1 in each second. */
-const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
-  rule('RL-01 grants the whole limit and nothing above it', async (setup) => {
+const takeCases: Cases<RateLimiterSetup> = {
+  async 'RL-01 grants the whole limit and nothing above it'(setup) {
     const own = bucket();
     assert.deepEqual(await grantsOf(setup, own, [20, 20, 20, 20, 1, 1]), [
       true,
@@ -97,21 +106,21 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
       false,
       false,
     ]);
-  }),
-  rule('RL-02 grants the limit once to concurrent calls', async (setup) => {
+  },
+  async 'RL-02 grants the limit once to concurrent calls'(setup) {
     const own = bucket();
     const calls = Array.from({ length: 20 }, async () => take(setup, own(10)));
 
     assert.equal((await Promise.all(calls)).filter(({ granted }) => granted).length, 6);
-  }),
-  rule('RL-03 counts amounts, not calls', async (setup) => {
+  },
+  async 'RL-03 counts amounts, not calls'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(50)));
 
     await waitOf(take(setup, own(11)));
     await grantedOf(take(setup, own(10)));
-  }),
-  rule('RL-04 keeps the buckets of owners, of names and of periods apart', async (setup) => {
+  },
+  async 'RL-04 keeps the buckets of owners, of names and of periods apart'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(60)));
     const { owner } = own(1);
@@ -119,20 +128,17 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await grantedOf(take(setup, bucket()(60)));
     await grantedOf(take(setup, bucket({ owner, bucket: 'tokens.minute' })(60)));
     await grantedOf(take(setup, bucket({ owner, bucket: 'calls.hour', periodMs: 3_600_000 })(60)));
-  }),
-  rule(
-    'RL-05 returns a wait in whole milliseconds that is no longer than necessary',
-    async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(60)));
+  },
+  async 'RL-05 returns a wait in whole milliseconds that is no longer than necessary'(setup) {
+    const own = bucket();
+    await grantedOf(take(setup, own(60)));
 
-      const { retryAfterMs } = await waitOf(take(setup, own(2)));
+    const { retryAfterMs } = await waitOf(take(setup, own(2)));
 
-      assert(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 1, `${retryAfterMs} ms`);
-      assert(retryAfterMs <= 2_000, `${retryAfterMs} ms is longer than 2 of 60 a minute take`);
-    },
-  ),
-  rule('RL-06 grants the call after the wait that it returned', async (setup) => {
+    assert(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 1, `${retryAfterMs} ms`);
+    assert(retryAfterMs <= 2_000, `${retryAfterMs} ms is longer than 2 of 60 a minute take`);
+  },
+  async 'RL-06 grants the call after the wait that it returned'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(60)));
     const { retryAfterMs } = await waitOf(take(setup, own(2)));
@@ -140,37 +146,20 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await setup.advance(retryAfterMs);
 
     await grantedOf(take(setup, own(2)));
-  }),
-  rule(
-    'RL-07 takes nothing for a refused call, so that retries do not prolong the wait',
-    async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(60)));
-      const { retryAfterMs } = await waitOf(take(setup, own(1)));
-
-      await grantsOf(setup, own, [1, 1, 1, 60, 1]);
-      await setup.advance(retryAfterMs);
-
-      await grantedOf(take(setup, own(1)));
-    },
-  ),
-  rule('RL-08 is full again after the period, and no fuller than that', async (setup) => {
+  },
+  async 'RL-07 takes nothing for a refused call, so that retries do not prolong the wait'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(60)));
+    const { retryAfterMs } = await waitOf(take(setup, own(1)));
 
-    await setup.advance(60_000);
+    await grantsOf(setup, own, [1, 1, 1, 60, 1]);
+    await setup.advance(retryAfterMs);
 
-    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-  }),
-  rule('RL-09 refills evenly, and not at the end of the period', async (setup) => {
-    const own = bucket();
-    await grantedOf(take(setup, own(60)));
-
-    await setup.advance(3_000);
-
-    assert.deepEqual(await grantsOf(setup, own, [3, 2]), [true, false]);
-  }),
-  rule('RL-10 takes nothing from a bucket if another of the same owner refuses', async (setup) => {
+    await grantedOf(take(setup, own(1)));
+  },
+  'RL-08 is full again after the period, and no fuller': leaves(60, { taken: 60, waitMs: 60_000 }),
+  'RL-09 refills evenly, and not at the end of the period': leaves(3, { taken: 60, waitMs: 3_000 }),
+  async 'RL-10 takes nothing from a bucket if another of the same owner refuses'(setup) {
     const [calls, tokens] = pairOfOneOwner();
     await grantedOf(take(setup, tokens(60)));
 
@@ -178,8 +167,8 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await waitOf(take(setup, tokens(1), calls(1)));
 
     await grantedOf(take(setup, calls(60)));
-  }),
-  rule('RL-11 takes nothing from an owner if another refuses', async (setup) => {
+  },
+  async 'RL-11 takes nothing from an owner if another refuses'(setup) {
     const [key, group, model] = [bucket(), bucket(), bucket()];
     await grantedOf(take(setup, model(60)));
 
@@ -187,8 +176,8 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await waitOf(take(setup, model(1), group(30), key(30)));
 
     await grantedOf(take(setup, key(60), group(60)));
-  }),
-  rule('RL-12 names the take that has to wait longest, with its wait', async (setup) => {
+  },
+  async 'RL-12 names the take that has to wait longest, with its wait'(setup) {
     const [key, group, model] = [bucket(), bucket(), bucket()];
     await grantedOf(take(setup, key(60), model(60)));
 
@@ -196,8 +185,8 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
 
     assert.equal(decision.refused, 2);
     assert(decision.retryAfterMs > 3_000, `${decision.retryAfterMs} ms is the wait of another`);
-  }),
-  rule('RL-13 returns what remains in each bucket, in the order of the takes', async (setup) => {
+  },
+  async 'RL-13 returns what remains in each bucket, in the order of the takes'(setup) {
     const [calls, tokens] = pairOfOneOwner();
     const group = bucket();
 
@@ -206,8 +195,8 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
 
     assert.deepEqual(granted.remaining, [59, 20, 50]);
     assert.deepEqual(refused.remaining, [59, 20, 50]);
-  }),
-  rule('RL-14 refills by the hour and by the day', async (setup) => {
+  },
+  async 'RL-14 refills by the hour and by the day'(setup) {
     for (const [periodMs, oneMs] of [
       [3_600_000, 60_000],
       [86_400_000, 1_440_000],
@@ -220,15 +209,15 @@ const takeCases: readonly SubjectCase<RateLimiterSetup>[] = [
       assert(retryAfterMs <= oneMs, `${retryAfterMs} ms is too long`);
       assert(retryAfterMs > oneMs / 2, `${retryAfterMs} ms is too short`);
     }
-  }),
-  rule('RL-15 counts limits of ten billion to the last one', async (setup) => {
+  },
+  async 'RL-15 counts limits of ten billion to the last one'(setup) {
     const own = bucket({ limit: 10_000_000_000, periodMs: 86_400_000 });
     await grantedOf(take(setup, own(9_999_000_000)));
 
     assert.equal(isGranted(await take(setup, own(10_000_000_000))), false);
     await grantedOf(take(setup, own(1_000_000)));
-  }),
-];
+  },
+};
 
 function pairOfOneOwner(): readonly [ReturnType<typeof bucket>, ReturnType<typeof bucket>] {
   const calls = bucket();
@@ -237,31 +226,11 @@ function pairOfOneOwner(): readonly [ReturnType<typeof bucket>, ReturnType<typeo
 }
 
 /** A bucket holds 60 and refills by 1 in each second. */
-const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
-  rule('RL-16 gives back an amount', async (setup) => {
-    const own = bucket();
-    await grantedOf(take(setup, own(60)));
-
-    await adjust(setup, own(-20));
-
-    assert.deepEqual(await grantsOf(setup, own, [20, 1]), [true, false]);
-  }),
-  rule('RL-17 gives back no more than was taken', async (setup) => {
-    const own = bucket();
-    await grantedOf(take(setup, own(10)));
-
-    await adjust(setup, own(-50));
-
-    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-  }),
-  rule('RL-18 gives back nothing to a bucket that is full', async (setup) => {
-    const own = bucket();
-
-    await adjust(setup, own(-50));
-
-    assert.deepEqual(await grantsOf(setup, own, [60, 1]), [true, false]);
-  }),
-  rule('RL-19 takes a further amount, also from a full bucket', async (setup) => {
+const adjustCases: Cases<RateLimiterSetup> = {
+  'RL-16 gives back an amount': leaves(20, { taken: 60, adjusted: -20 }),
+  'RL-17 gives back no more than was taken': leaves(60, { taken: 10, adjusted: -50 }),
+  'RL-18 gives back nothing to a bucket that is full': leaves(60, { adjusted: -50 }),
+  async 'RL-19 takes a further amount, also from a full bucket'(setup) {
     const [own, full] = [bucket(), bucket()];
     await grantedOf(take(setup, own(10)));
 
@@ -269,8 +238,8 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
 
     assert.deepEqual(await grantsOf(setup, own, [31, 30]), [false, true]);
     assert.deepEqual(await grantsOf(setup, full, [41, 40]), [false, true]);
-  }),
-  rule('RL-20 empties a bucket at most, whatever the further amount is', async (setup) => {
+  },
+  async 'RL-20 empties a bucket at most, whatever the further amount is'(setup) {
     const [own, full] = [bucket(), bucket()];
     await grantedOf(take(setup, own(10)));
 
@@ -281,8 +250,8 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
       assert(retryAfterMs <= 1_000, `${retryAfterMs} ms is the wait for more than 1`);
       assert.deepEqual(remaining, [0]);
     }
-  }),
-  rule('RL-21 makes all of several concurrent corrections', async (setup) => {
+  },
+  async 'RL-21 makes all of several concurrent corrections'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(20)));
 
@@ -290,8 +259,8 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await Promise.all(changes.map((change) => adjust(setup, change)));
 
     assert.deepEqual(await grantsOf(setup, own, [21, 20]), [false, true]);
-  }),
-  rule('RL-22 keeps refilling while it is corrected', async (setup) => {
+  },
+  async 'RL-22 keeps refilling while it is corrected'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(60)));
 
@@ -300,15 +269,15 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await setup.advance(1_500);
 
     assert.deepEqual(await grantsOf(setup, own, [13, 2]), [true, false]);
-  }),
-  rule('RL-23 grants by a raised limit at once', async (setup) => {
+  },
+  async 'RL-23 grants by a raised limit at once'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(60)));
 
     await grantedOf(take(setup, own(60, 120)));
     await waitOf(take(setup, own(2, 120)));
-  }),
-  rule('RL-24 refuses by a lowered limit at once, with a true wait', async (setup) => {
+  },
+  async 'RL-24 refuses by a lowered limit at once, with a true wait'(setup) {
     const own = bucket();
     await grantedOf(take(setup, own(30)));
 
@@ -316,21 +285,18 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
     await setup.advance(retryAfterMs);
 
     await grantedOf(take(setup, own(1, 30)));
-  }),
-  rule(
-    'RL-25 corrects a bucket by the limit that it has now, and not by an earlier one',
-    async (setup) => {
-      const own = bucket();
-      await grantedOf(take(setup, own(50)));
-      await grantedOf(take(setup, own(450, 600)));
+  },
+  async 'RL-25 corrects a bucket by the limit that it has now, and not by an earlier one'(setup) {
+    const own = bucket();
+    await grantedOf(take(setup, own(50)));
+    await grantedOf(take(setup, own(450, 600)));
 
-      await adjust(setup, own(-50));
+    await adjust(setup, own(-50));
 
-      const { remaining } = await take(setup, own(1, 600));
-      assert.deepEqual(remaining, [149]);
-    },
-  ),
-  rule('RL-26 keeps owners and buckets with any printable characters apart', async (setup) => {
+    const { remaining } = await take(setup, own(1, 600));
+    assert.deepEqual(remaining, [149]);
+  },
+  async 'RL-26 keeps owners and buckets with any printable characters apart'(setup) {
     // They don't refill while the case runs.
     const { owner, periodMs } = bucket({ periodMs: 86_400_000 })(1);
     const all = everyId.flatMap((id) => [
@@ -344,8 +310,8 @@ const adjustCases: readonly SubjectCase<RateLimiterSetup>[] = [
     for (const [index, own] of all.entries()) {
       assert.equal(isGranted(await take(setup, own(1))), index % 3 === 0);
     }
-  }),
-];
+  },
+};
 
 async function adjust({ limiter }: RateLimiterSetup, ...takes: readonly RateTake[]): Promise<void> {
   await limiter.adjust(takes);

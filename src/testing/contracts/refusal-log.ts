@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
-import {
-  type Cleanable,
-  type ContractCase,
-  overSetups,
-  rule,
-  type SubjectCase,
-} from './contract-case.ts';
+import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** A log to test, and a function that reads what it keeps. */
@@ -25,38 +19,35 @@ export function refusalLogContract(
   return overSetups(cases, make, (setup) => setup);
 }
 
-const cases: readonly SubjectCase<RefusalLogSetup>[] = [
-  rule(
-    'RF-01 all members are read back unchanged, also those that are undefined',
-    async ({ log, stored }) => {
-      const stranger = recordedRefusals({ id: idOf(2), keyId: undefined, group: undefined });
-      const counts = [
-        recordedRefusals({ reason: 'rate' }),
-        {
-          ...stranger,
-          protocol: undefined,
-          modelId: undefined,
-          reason: undefined,
-          detail: undefined,
-        },
-        recordedRefusals({ id: idOf(3), keyId: '(other)', group: '', modelId: 'a"\\ü😀%_\'' }),
-        recordedRefusals({ id: idOf(4), detail: '/v1beta/models/{model}:generateContent' }),
-        recordedRefusals({ id: idOf(5), detail: `messages[].content.${'a'.repeat(45)}` }),
-      ];
+const cases: Cases<RefusalLogSetup> = {
+  async 'RF-01 all members are read back unchanged, also those that are undefined'(setup) {
+    const stranger = recordedRefusals({ id: idOf(2), keyId: undefined, group: undefined });
+    const counts = [
+      recordedRefusals({ reason: 'rate' }),
+      {
+        ...stranger,
+        protocol: undefined,
+        modelId: undefined,
+        reason: undefined,
+        detail: undefined,
+      },
+      recordedRefusals({ id: idOf(3), keyId: '(other)', group: '', modelId: 'a"\\ü😀%_\'' }),
+      recordedRefusals({ id: idOf(4), detail: '/v1beta/models/{model}:generateContent' }),
+      recordedRefusals({ id: idOf(5), detail: `messages[].content.${'a'.repeat(45)}` }),
+    ];
 
-      await log.recordRefusals(counts);
+    await setup.log.recordRefusals(counts);
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  ),
-  rule('RF-02 numbers up to 2^53 − 1 are exact', async ({ log, stored }) => {
+    assert.deepEqual(await inOrder(setup.stored), counts);
+  },
+  async 'RF-02 numbers up to 2^53 − 1 are exact'({ log, stored }) {
     const counts = [recordedRefusals({ refusals: Number.MAX_SAFE_INTEGER })];
 
     await log.recordRefusals(counts);
 
     assert.deepEqual(await inOrder(stored), counts);
-  }),
-  rule('RF-03 counts that are sent again are kept once', async ({ log, stored }) => {
+  },
+  async 'RF-03 counts that are sent again are kept once'({ log, stored }) {
     const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2), refusals: 5 })];
     await log.recordRefusals(counts);
 
@@ -64,59 +55,50 @@ const cases: readonly SubjectCase<RefusalLogSetup>[] = [
     await log.recordRefusals(counts);
 
     assert.deepEqual(await inOrder(stored), counts);
-  }),
-  rule(
-    'RF-04 new counts that are sent together with known ones are added',
-    async ({ log, stored }) => {
-      const [first, second, third] = numbered(3);
-      assert.ok(first !== undefined && second !== undefined && third !== undefined);
-      await log.recordRefusals([second]);
+  },
+  async 'RF-04 new counts that are sent together with known ones are added'({ log, stored }) {
+    const [first, second, third] = numbered(3);
+    assert.ok(first !== undefined && second !== undefined && third !== undefined);
+    await log.recordRefusals([second]);
 
-      await log.recordRefusals([first, second, third]);
+    await log.recordRefusals([first, second, third]);
 
-      assert.deepEqual(await inOrder(stored), [first, second, third]);
-    },
-  ),
-  rule('RF-05 counts that differ only in their id are both kept', async ({ log, stored }) => {
+    assert.deepEqual(await inOrder(stored), [first, second, third]);
+  },
+  async 'RF-05 counts that differ only in their id are both kept'({ log, stored }) {
     const counts = [recordedRefusals(), recordedRefusals({ id: idOf(2) })];
 
     await log.recordRefusals(counts);
 
     assert.deepEqual(await inOrder(stored), counts);
-  }),
-  rule(
-    'RF-06 the same counts that are sent at once, in any order, are kept once',
-    async ({ log, stored }) => {
-      const counts = numbered(20);
-      const orders = Array.from({ length: 10 }, (_, index) => [
-        ...counts.slice(index),
-        ...counts.slice(0, index),
-      ]);
+  },
+  async 'RF-06 the same counts that are sent at once, in any order, are kept once'(setup) {
+    const counts = numbered(20);
+    const orders = Array.from({ length: 10 }, (_, index) => [
+      ...counts.slice(index),
+      ...counts.slice(0, index),
+    ]);
 
-      await Promise.all(orders.map(async (order) => log.recordRefusals(order)));
+    await Promise.all(orders.map(async (order) => setup.log.recordRefusals(order)));
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  ),
-  rule('RF-07 a batch may have five hundred counts, or none', async ({ log, stored }) => {
+    assert.deepEqual(await inOrder(setup.stored), counts);
+  },
+  async 'RF-07 a batch may have five hundred counts, or none'({ log, stored }) {
     const counts = numbered(500);
 
     await log.recordRefusals(counts);
     await log.recordRefusals([]);
 
     assert.deepEqual(await inOrder(stored), counts);
-  }),
-  rule(
-    'RF-08 ids of keys with any printable characters are kept apart',
-    async ({ log, stored }) => {
-      const counts = everyId.map((keyId, index) => recordedRefusals({ id: idOf(index), keyId }));
+  },
+  async 'RF-08 ids of keys with any printable characters are kept apart'({ log, stored }) {
+    const counts = everyId.map((keyId, index) => recordedRefusals({ id: idOf(index), keyId }));
 
-      await log.recordRefusals(counts);
+    await log.recordRefusals(counts);
 
-      assert.deepEqual(await inOrder(stored), counts);
-    },
-  ),
-];
+    assert.deepEqual(await inOrder(stored), counts);
+  },
+};
 
 async function inOrder(stored: RefusalLogSetup['stored']): Promise<readonly RecordedRefusals[]> {
   return (await stored()).toSorted((one, other) => (one.id < other.id ? -1 : 1));

@@ -4,12 +4,11 @@ import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
 import {
+  type Cases,
   type Cleanable,
   type ContractCase,
   forgetAll,
   overSetups,
-  rule,
-  type SubjectCase,
 } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
@@ -62,8 +61,8 @@ async function found(
   return entries.map((one) => (one === undefined || one === null ? undefined : { ...one }));
 }
 
-const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
-  rule('RI-01 entries are returned as they were, in the order of the ids', async (setup) => {
+const cases: Cases<ResponseIndexSetup> = {
+  async 'RI-01 entries are returned as they were, in the order of the ids'(setup) {
     const owner = newOwner();
     const account = 'a "quoted"\naccount: ü|{}';
     const response = entry(setup, { owner, account, maxTokens: 123_456 });
@@ -74,8 +73,8 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
     const ids = ['rs_-_Z9', 'msg_unknown', 'resp_0a', 'rs_sealed'];
 
     assert.deepEqual(await found(setup, owner, ids), [item, undefined, response, sealed]);
-  }),
-  rule('RI-02 another owner finds nothing, whatever the names', async (setup) => {
+  },
+  async 'RI-02 another owner finds nothing, whatever the names'(setup) {
     const base = newOwner();
     const owners = [base, `${base}_resp`, `${base}|`, `${base}:resp`, `${base}\n`, `${base}}`];
     const [owner = base, ...others] = owners;
@@ -88,8 +87,8 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
         undefined,
       ]);
     }
-  }),
-  rule('RI-03 entries of two owners with one id are independent', async (setup) => {
+  },
+  async 'RI-03 entries of two owners with one id are independent'(setup) {
     const [first, second] = [entry(setup), entry(setup, { account: 'openai-us' })];
     await setup.index.remember([first]);
     await setup.index.remember([second]);
@@ -97,8 +96,8 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
 
     assert.deepEqual(await found(setup, first.owner, [first.id]), [first]);
     assert.deepEqual(await found(setup, second.owner, [first.id]), [undefined]);
-  }),
-  rule('RI-04 a later entry wins, also with fewer members', async (setup) => {
+  },
+  async 'RI-04 a later entry wins, also with fewer members'(setup) {
     const before = entry(setup, { maxTokens: 5 });
     const { owner } = before;
     const after = entry(setup, { owner, account: 'openai-us', kind: 'item' });
@@ -106,8 +105,8 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
     await setup.index.remember([entry(setup, { owner, maxTokens: 7 }), after]);
 
     assert.deepEqual(await found(setup, owner, [after.id]), [after]);
-  }),
-  rule('RI-05 an entry is unknown once it has expired', async (setup) => {
+  },
+  async 'RI-05 an entry is unknown once it has expired'(setup) {
     const short = entry(setup, { expiresAtMs: setup.clock.now() + 1_000 });
     const long = entry(setup, { owner: short.owner, id: 'resp_long' });
     await setup.index.remember([short, long]);
@@ -117,8 +116,8 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
     await setup.clock.advance(1);
 
     assert.deepEqual(await found(setup, short.owner, [short.id, long.id]), [undefined, long]);
-  }),
-  rule('RI-06 a forgotten entry is unknown, and unknown ids are ignored', async (setup) => {
+  },
+  async 'RI-06 a forgotten entry is unknown, and unknown ids are ignored'(setup) {
     const [gone, kept] = [entry(setup), entry(setup, { id: 'rs_kept', kind: 'item' })];
     const { owner } = gone;
     await setup.index.remember([gone, { ...kept, owner }]);
@@ -128,8 +127,8 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
 
     const entries = await found(setup, owner, [gone.id, 'rs_kept']);
     assert.deepEqual(entries, [undefined, { ...kept, owner }]);
-  }),
-  rule('RI-07 1,024 entries are remembered and found at once, an id twice', async (setup) => {
+  },
+  async 'RI-07 1,024 entries are remembered and found at once, an id twice'(setup) {
     const owner = newOwner();
     const ids = Array.from({ length: 1_024 }, (_, number) => `${'x'.repeat(100)}_${number}`);
     await setup.index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
@@ -144,14 +143,14 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       twice.map((one) => one?.id),
       [ids[0], ids[0]],
     );
-  }),
-  rule('RI-08 no entries and no ids are allowed', async (setup) => {
+  },
+  async 'RI-08 no entries and no ids are allowed'(setup) {
     await setup.index.remember([]);
     await setup.index.forget(newOwner(), []);
 
     assert.deepEqual(await found(setup, newOwner(), []), []);
-  }),
-  rule('RI-09 fifty replies at once are all remembered', async (setup) => {
+  },
+  async 'RI-09 fifty replies at once are all remembered'(setup) {
     const owner = newOwner();
     const ids = Array.from({ length: 50 }, (_, number) => `resp_${number}`);
     await Promise.all(ids.map(async (id) => setup.index.remember([entry(setup, { owner, id })])));
@@ -161,28 +160,25 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       entries.map((one) => one?.id),
       ids,
     );
-  }),
-  rule(
-    'RI-10 forgetOwner, if the index has it, removes all entries of an owner and no others',
-    async (setup) => {
-      const { index } = setup;
-      if (index.forgetOwner === undefined) return;
-      const [owner, other] = [newOwner(), newOwner()];
-      const ids = Array.from({ length: 1_024 }, (_, number) => `rs_${number}`);
-      await index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
-      const kept = entry(setup, { owner: other, id: 'rs_1', kind: 'item' });
-      await index.remember([kept]);
-      await index.forget(owner, ['rs_0']);
+  },
+  async 'RI-10 forgetOwner, if there is one, removes all entries of an owner and no others'(setup) {
+    const { index } = setup;
+    if (index.forgetOwner === undefined) return;
+    const [owner, other] = [newOwner(), newOwner()];
+    const ids = Array.from({ length: 1_024 }, (_, number) => `rs_${number}`);
+    await index.remember(ids.map((id) => entry(setup, { owner, id, kind: 'item' })));
+    const kept = entry(setup, { owner: other, id: 'rs_1', kind: 'item' });
+    await index.remember([kept]);
+    await index.forget(owner, ['rs_0']);
 
-      const forgotten = await forgetAll(async () => (await index.forgetOwner?.(owner)) ?? 0);
+    const forgotten = await forgetAll(async () => (await index.forgetOwner?.(owner)) ?? 0);
 
-      assert.equal(forgotten, ids.length - 1);
-      assert((await found(setup, owner, ids)).every((one) => one === undefined));
-      assert.deepEqual(await found(setup, other, ['rs_1']), [kept]);
-      assert.equal(await index.forgetOwner(newOwner()), 0);
-    },
-  ),
-  rule('RI-11 owners whose ids have any printable characters are kept apart', async (setup) => {
+    assert.equal(forgotten, ids.length - 1);
+    assert((await found(setup, owner, ids)).every((one) => one === undefined));
+    assert.deepEqual(await found(setup, other, ['rs_1']), [kept]);
+    assert.equal(await index.forgetOwner(newOwner()), 0);
+  },
+  async 'RI-11 owners whose ids have any printable characters are kept apart'(setup) {
     const entries = everyId.map((owner) => entry(setup, { owner, account: randomUUID() }));
     for (const each of entries) await setup.index.remember([each]);
 
@@ -197,5 +193,5 @@ const cases: readonly SubjectCase<ResponseIndexSetup>[] = [
       const left = index % 2 === 0 ? each : undefined;
       assert.deepEqual(await found(setup, each.owner, [each.id]), [left]);
     }
-  }),
-];
+  },
+};

@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
-import {
-  type Cleanable,
-  type ContractCase,
-  overSetups,
-  rule,
-  type SubjectCase,
-} from './contract-case.ts';
+import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** The members of a record that the cases read back. */
@@ -33,20 +27,17 @@ export function usageSinkContract(
   return overSetups(cases, make, (setup) => setup);
 }
 
-const cases: readonly SubjectCase<UsageSinkSetup>[] = [
-  rule(
-    'all records are written in order by the time the sink is closed',
-    async ({ sink, stored }) => {
-      const requestIds = Array.from({ length: 200 }, (_, index) => `req_${index}`);
-      for (const requestId of requestIds) await sink.record(usageRecord({ requestId }));
+const cases: Cases<UsageSinkSetup> = {
+  async 'all records are written in order by the time the sink is closed'({ sink, stored }) {
+    const requestIds = Array.from({ length: 200 }, (_, index) => `req_${index}`);
+    for (const requestId of requestIds) await sink.record(usageRecord({ requestId }));
 
-      await sink.close();
+    await sink.close();
 
-      const written = (await stored()).map((record) => record.requestId);
-      assert.deepEqual(written, requestIds);
-    },
-  ),
-  rule('fifty concurrent records are each written once', async ({ sink, stored }) => {
+    const written = (await stored()).map((record) => record.requestId);
+    assert.deepEqual(written, requestIds);
+  },
+  async 'fifty concurrent records are each written once'({ sink, stored }) {
     const requestIds = Array.from({ length: 50 }, (_, index) => `req_${index}`);
     await Promise.all(requestIds.map(async (requestId) => sink.record(usageRecord({ requestId }))));
 
@@ -54,8 +45,8 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
 
     const written = (await stored()).map((record) => record.requestId);
     assert.deepEqual(written.toSorted(), requestIds.toSorted());
-  }),
-  rule('amounts are exact', async ({ sink, stored }) => {
+  },
+  async 'amounts are exact'({ sink, stored }) {
     const amounts = { heldNanos: 9_007_199_254_740_991n, chargeNanos: 9_007_199_254_740_989n };
     await sink.record(usageRecord(amounts));
 
@@ -64,31 +55,28 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
     const [record] = await stored();
     assert.equal(record?.heldNanos, amounts.heldNanos);
     assert.equal(record?.chargeNanos, amounts.chargeNanos);
-  }),
-  rule(
-    'labels with any characters are read back unchanged and forge no record',
-    async ({ sink, stored }) => {
-      const metadata = { 'a\nb': '"}\r\n{"requestId":"forged"}\u0000\u2028\u001b[31m', team: 'ü' };
-      await sink.record(usageRecord({ requestId: 'req_first', metadata }));
-      await sink.record(usageRecord({ requestId: 'req_last' }));
+  },
+  async 'labels with any characters are read back unchanged and forge no record'({ sink, stored }) {
+    const metadata = { 'a\nb': '"}\r\n{"requestId":"forged"}\u0000\u2028\u001b[31m', team: 'ü' };
+    await sink.record(usageRecord({ requestId: 'req_first', metadata }));
+    await sink.record(usageRecord({ requestId: 'req_last' }));
 
-      await sink.close();
+    await sink.close();
 
-      const [first, ...others] = await stored();
-      assert.deepEqual({ ...first?.metadata }, metadata);
-      assert.deepEqual(
-        others.map((record) => record.requestId),
-        ['req_last'],
-      );
-    },
-  ),
-  rule('a sink can be closed twice, and without records', async ({ sink, stored }) => {
+    const [first, ...others] = await stored();
+    assert.deepEqual({ ...first?.metadata }, metadata);
+    assert.deepEqual(
+      others.map((record) => record.requestId),
+      ['req_last'],
+    );
+  },
+  async 'a sink can be closed twice, and without records'({ sink, stored }) {
     await sink.close();
     await sink.close();
 
     assert.deepEqual(await stored(), []);
-  }),
-  rule('ids of keys with any printable characters are read back', async ({ sink, stored }) => {
+  },
+  async 'ids of keys with any printable characters are read back'({ sink, stored }) {
     const records = everyId.map((keyId, index) =>
       usageRecord({ requestId: `req_${index}`, keyId }),
     );
@@ -100,8 +88,8 @@ const cases: readonly SubjectCase<UsageSinkSetup>[] = [
       (await stored()).map(({ keyId }) => keyId),
       everyId,
     );
-  }),
-];
+  },
+};
 
 /** A record of a simple chat call, with the given changes. */
 export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {

@@ -5,30 +5,11 @@
  */
 import type { JsonObject } from '../../json.ts';
 
-export const chatPieces: readonly string[] = [
-  'Hi',
-  ' there',
-  '!',
-  ' How',
-  ' can',
-  ' I',
-  ' help',
-  ' today',
-  '?',
-  ' Tell me what you’d like to work on.',
-];
+export const chatPieces: readonly string[] =
+  'Hi| there|!| How| can| I| help| today|?| Tell me what you’d like to work on.'.split('|');
 
-export const chatAfterToolPieces: readonly string[] = [
-  'It',
-  ' is',
-  ' 57',
-  '°F',
-  ' and',
-  ' foggy',
-  ' right',
-  ' now',
-  '.',
-];
+export const chatAfterToolPieces: readonly string[] =
+  'It| is| 57|°F| and| foggy| right| now|.'.split('|');
 
 /** Prompt and completion tokens of each kind of chat reply. */
 export const chatTokens = {
@@ -101,12 +82,8 @@ export const geminiHeaders: Readonly<Record<string, string>> = {
 };
 
 export const openaiModels: readonly string[] = [
-  'gpt-5-nano',
-  'gpt-4.1-nano',
-  'gpt-4o-mini',
-  'gpt-image-1',
-  'dall-e-3',
-  'text-embedding-3-small',
+  ...['gpt-5-nano', 'gpt-4.1-nano', 'gpt-4o-mini'],
+  ...['gpt-image-1', 'dall-e-3', 'text-embedding-3-small'],
 ];
 
 export const geminiModels: Readonly<Record<string, string>> = {

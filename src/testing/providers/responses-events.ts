@@ -122,15 +122,16 @@ function responseOf(head: ResponseHead, state: JsonObject): JsonObject {
   };
 }
 
+const calls = {
+  function: { type: 'function_call', input: 'arguments' },
+  custom: { type: 'custom_tool_call', input: 'input' },
+} as const;
+
 function begun(item: OutputItem): JsonObject {
   const whole = finished(item);
   if (item.kind === 'reasoning') return { ...whole, summary: [] };
-  const empty =
-    item.kind === 'function'
-      ? { arguments: '' }
-      : item.kind === 'custom'
-        ? { input: '' }
-        : { content: [] };
+  const isCall = item.kind === 'function' || item.kind === 'custom';
+  const empty = isCall ? { [calls[item.kind].input]: '' } : { content: [] };
   return { ...whole, ...empty, status: 'in_progress' };
 }
 
@@ -147,10 +148,8 @@ function finished(item: OutputItem): JsonObject {
   }
   const text = item.pieces.join('');
   if (item.kind === 'function' || item.kind === 'custom') {
-    const call = { id, status: 'completed', call_id: item.callId, name: item.name };
-    return item.kind === 'function'
-      ? { ...call, type: 'function_call', arguments: text }
-      : { ...call, type: 'custom_tool_call', input: text };
+    const { type, input } = calls[item.kind];
+    return { id, status: 'completed', call_id: item.callId, name: item.name, type, [input]: text };
   }
   const content = [partOf(item.kind, text)];
   return { id, type: 'message', status: 'completed', content, role: 'assistant' };
@@ -181,15 +180,14 @@ function contentEvents(item: OutputItem, place: Place): readonly JsonObject[] {
     case 'reasoning':
       return summaryEvents(item.summary, place);
     case 'function':
+    case 'custom': {
+      const { type, input } = calls[item.kind];
+      const name = `${type}_${input}`;
       return [
-        ...deltasOf('function_call_arguments', item.pieces, place),
-        eventOf('function_call_arguments.done', place, { arguments: item.pieces.join('') }),
+        ...deltasOf(name, item.pieces, place),
+        eventOf(`${name}.done`, place, { [input]: item.pieces.join('') }),
       ];
-    case 'custom':
-      return [
-        ...deltasOf('custom_tool_call_input', item.pieces, place),
-        eventOf('custom_tool_call_input.done', place, { input: item.pieces.join('') }),
-      ];
+    }
     default:
       return partEvents(item.kind, item.pieces, { ...place, content_index: 0 });
   }

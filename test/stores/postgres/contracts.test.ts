@@ -5,9 +5,11 @@
  */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
-import { postgresIdempotencyStore } from '../../../src/stores/postgres/idempotency-store.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
-import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import {
+  postgresIdempotencyStore,
+  postgresUsageSink,
+} from '../../../src/stores/postgres/stores.ts';
 import { catalogContract } from '../../../src/testing/contracts/catalog.ts';
 import { idempotencyStoreContract } from '../../../src/testing/contracts/idempotency-store.ts';
 import { keyStoreContract } from '../../../src/testing/contracts/key-store.ts';

@@ -5,9 +5,9 @@ import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
-import { postgresIdempotencyStore } from '../../../src/stores/postgres/idempotency-store.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
+import { postgresIdempotencyStore } from '../../../src/stores/postgres/stores.ts';
 
 const id = 'reservation_0001';
 const partition = 'default';

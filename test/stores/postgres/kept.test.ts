@@ -2,9 +2,11 @@
 /** What stores in PostgreSQL keep for some time, within their bounds. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { postgresItemStore } from '../../../src/stores/postgres/item-store.ts';
-import { postgresResponseIndex } from '../../../src/stores/postgres/response-index.ts';
-import { postgresResultStore } from '../../../src/stores/postgres/result-store.ts';
+import {
+  postgresItemStore,
+  postgresResponseIndex,
+  postgresResultStore,
+} from '../../../src/stores/postgres/stores.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { itemStoreCases, responseIndexCases, resultStoreCases } from '../kept-cases.ts';
 import { addLater, type ControlledClock, controlClock, migrated } from './schema.ts';

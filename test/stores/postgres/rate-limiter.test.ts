@@ -2,7 +2,7 @@
 /** The limiter in PostgreSQL decides like the model of token buckets, for all processes. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { postgresRateLimiter } from '../../../src/stores/postgres/rate-limiter.ts';
+import { postgresRateLimiter } from '../../../src/stores/postgres/stores.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { rateLimiterCases } from '../rate-cases.ts';
 import { addLater, type ControlledClock, controlClock, migrated } from './schema.ts';

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
-import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { postgresUsageSink } from '../../../src/stores/postgres/stores.ts';
 import { reconcile } from '../../../src/stores/sql/reconcile.ts';
 import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';

@@ -2,7 +2,7 @@
 /** The usage log in PostgreSQL finds calls by their request id. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { postgresUsageSink } from '../../../src/stores/postgres/stores.ts';
 import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { migrated } from './schema.ts';

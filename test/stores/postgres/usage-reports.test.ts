@@ -2,7 +2,7 @@
 /** Reports and the deletion of old records over PostgreSQL. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
-import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { postgresUsageSink } from '../../../src/stores/postgres/stores.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { refusalTableCases } from '../refusal-cases.ts';
 import { usageCases } from '../usage-cases.ts';

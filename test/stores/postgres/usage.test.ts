@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
-import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { postgresUsageSink } from '../../../src/stores/postgres/stores.ts';
 import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';

@@ -5,7 +5,7 @@ import { catalogStatements } from '../../../src/stores/sql/catalog-table.ts';
 import { claimStatements } from '../../../src/stores/sql/idempotency-store.ts';
 import { keptStatements } from '../../../src/stores/sql/kept.ts';
 import { keyStatements } from '../../../src/stores/sql/key-store.ts';
-import { refusalStatements } from '../../../src/stores/sql/refusals.ts';
+import { refusalStatements } from '../../../src/stores/sql/refusal-report.ts';
 import { responseStatements } from '../../../src/stores/sql/response-index.ts';
 import { usageStatements } from '../../../src/stores/sql/usage-statements.ts';
 import { prepare, sqliteDialect } from '../../../src/stores/sqlite/engine.ts';

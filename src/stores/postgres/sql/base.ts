@@ -1,11 +1,10 @@
-/** Migration 1: the schema, the table of applied migrations, and the clock. */
+/**
+ * Migrations 1 and 9: the schema, the table of applied migrations, the clock, and which processes may
+ * use a schema that is newer than the one they know.
+ */
 
-/** Leases end by the server's clock alone. All migrations share one arbitrary lock number. */
-export const base = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF to_regclass('"tollgate".schema_versions') IS NOT NULL THEN RETURN; END IF;
--- Created only where it is missing: a role may use a schema without being allowed to create one.
+/** Leases end by the server's clock alone. */
+export const base = `-- Created only where it is missing: a role may use a schema without being allowed to create one.
 IF to_regnamespace('"tollgate"') IS NULL THEN CREATE SCHEMA "tollgate"; END IF;
 
 CREATE TABLE "tollgate".schema_versions (
@@ -17,6 +16,14 @@ CREATE TABLE "tollgate".schema_versions (
 CREATE FUNCTION "tollgate".now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $body$
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $body$;
+`;
 
-INSERT INTO "tollgate".schema_versions (version) VALUES (1);
-END $migration$`;
+/**
+ * A migration that only adds (a table, a column with a default, a function of a new name) keeps the
+ * default, so that processes with an older version of the package keep running during a rolling
+ * deploy. One that changes what they use inserts its own number, and they are refused when they
+ * start.
+ */
+export const schemaCompatibility = `
+ALTER TABLE "tollgate".schema_versions ADD COLUMN oldest_compatible integer NOT NULL DEFAULT 1;
+`;

@@ -2,10 +2,6 @@
 
 /** The table, and the function `claim`, which claims a name or returns the record that has it. */
 export const idempotencyTables = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 6) THEN RETURN; END IF;
-
 CREATE TABLE "tollgate".claims (
   name text COLLATE "C" PRIMARY KEY,
   fingerprint text NOT NULL,
@@ -58,6 +54,4 @@ BEGIN
     'requestId', standing.request_id, 'httpStatus', standing.http_status,
     'claimedAtMs', standing.claimed_ms, 'endedAtMs', standing.ended_ms);
 END $body$;
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (6);
-END $migration$`;
+`;

@@ -2,10 +2,6 @@
 
 /** No column holds a secret: a channel's credential is a reference by name or variable. */
 export const keysAndModels = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 7) THEN RETURN; END IF;
-
 CREATE TABLE "tollgate".keys (
   id text COLLATE "C" PRIMARY KEY,
   digest text COLLATE "C" NOT NULL UNIQUE,
@@ -24,6 +20,4 @@ CREATE TABLE "tollgate".catalogs (
   models json NOT NULL,
   published_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (7);
-END $migration$`;
+`;

@@ -11,10 +11,6 @@
  * has 64 dead versions. Until then its balances are in arrays, with an item for each row.
  */
 export const quotaBatches = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 12) THEN RETURN; END IF;
-
 -- Runs operations of one partition, of which no two have the same id: all of them or, if one
 -- raises an error, none. Extends run first, because they read and write balances in the table; the
 -- others run in their order. The answers have the order of the operations.
@@ -263,6 +259,4 @@ BEGIN
   -- A transaction that has written nothing would not wait.
   PERFORM pg_logical_emit_message(true, 'tollgate', '');
 END $body$;
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (12);
-END $migration$`;
+`;

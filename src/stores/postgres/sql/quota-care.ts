@@ -2,10 +2,6 @@
 import { extraTooLarge, limitStatedByRecords } from '../../../ports/quota-input.ts';
 
 export const quotaCare: string = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 5) THEN RETURN; END IF;
-
 -- Locks these subjects unless somebody else has locked one of them; never waits.
 CREATE FUNCTION "tollgate".quota_try_lock(p_partition text, p_subjects text[]) RETURNS boolean
 LANGUAGE plpgsql AS $body$
@@ -118,6 +114,4 @@ BEGIN
   END IF;
   RETURN "tollgate".quota_state(place, name, span) || jsonb_build_object('replay', NOT is_new);
 END $body$;
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (5);
-END $migration$`;
+`;

@@ -6,10 +6,6 @@
  */
 
 export const quotaOperations = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 4) THEN RETURN; END IF;
-
 CREATE FUNCTION "tollgate".quota_reserve(p_input jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
@@ -279,6 +275,4 @@ BEGIN
   END IF;
   RETURN jsonb_build_object('status', 'released');
 END $body$;
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (4);
-END $migration$`;
+`;

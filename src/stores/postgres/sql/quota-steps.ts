@@ -8,10 +8,6 @@
  * wait for it. To change a reservation, the locks of all its subjects must be held.
  */
 export const quotaSteps = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 3) THEN RETURN; END IF;
-
 -- Names contain no slash, so the texts are unique. Two that share a hash only wait needlessly.
 CREATE FUNCTION "tollgate".quota_lock_key(p_partition text, p_subject text) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $body$
@@ -132,6 +128,4 @@ BEGIN
   END LOOP;
   RETURN at_ms;
 END $body$;
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (3);
-END $migration$`;
+`;

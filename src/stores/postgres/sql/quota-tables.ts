@@ -5,10 +5,6 @@
  * the most selective column, so that even a plan made while a table was empty is a good one.
  */
 export const quotaTables = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 2) THEN RETURN; END IF;
-
 -- One row per subject and period. No limit where the row was created by a charge.
 CREATE TABLE "tollgate".quota_rows (
   partition text COLLATE "C" NOT NULL,
@@ -74,6 +70,4 @@ CREATE TABLE "tollgate".quota_adjustments (
   adjusted_ms bigint NOT NULL,
   PRIMARY KEY (id, partition)
 );
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (2);
-END $migration$`;
+`;

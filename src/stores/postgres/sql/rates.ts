@@ -6,10 +6,6 @@
  * tick and all numbers are integers. No more than `refill * 60000` parts are ever missing.
  */
 export const rateBuckets = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 13) THEN RETURN; END IF;
-
 CREATE TABLE "tollgate".rates (
   owner text COLLATE "C" NOT NULL,
   bucket text COLLATE "C" NOT NULL,
@@ -99,6 +95,4 @@ BEGIN
   INTO remaining FROM changed c;
   RETURN jsonb_build_object('granted', true, 'remaining', remaining);
 END $body$;
-
-INSERT INTO "tollgate".schema_versions (version) VALUES (13);
-END $migration$`;
+`;

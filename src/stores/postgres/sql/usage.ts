@@ -1,4 +1,7 @@
-/** Migration 8: the usage log, one row per call. No column holds a body or a secret. */
+/**
+ * Migrations 8, 10 and 11: the usage log, one row per call, and counts of refused requests. No column
+ * holds a body or a secret.
+ */
 
 /**
  * Members that reports filter by or sum up have a column; the rest is json, not jsonb, which
@@ -6,10 +9,6 @@
  * once.
  */
 export const usageTables = `
-DO $migration$ BEGIN
-PERFORM pg_advisory_xact_lock(8390880602266034277);
-IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 8) THEN RETURN; END IF;
-
 CREATE TABLE "tollgate".usage (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   request_id text COLLATE "C" NOT NULL,
@@ -56,6 +55,26 @@ CREATE TABLE "tollgate".usage (
 );
 CREATE INDEX usage_by_start ON "tollgate".usage (started_at_ms, seq);
 CREATE INDEX usage_by_key ON "tollgate".usage (key_id, started_at_ms);
+`;
 
-INSERT INTO "tollgate".schema_versions (version) VALUES (8);
-END $migration$`;
+/** A count that is sent again has the same id. */
+export const refusalTable = `
+CREATE TABLE "tollgate".refusals (
+  id text COLLATE "C" PRIMARY KEY,
+  -- The beginning of the minute.
+  refused_at_ms bigint NOT NULL,
+  key_id text COLLATE "C",
+  key_group text COLLATE "C",
+  model_id text COLLATE "C",
+  protocol text COLLATE "C",
+  code text COLLATE "C" NOT NULL,
+  reason text COLLATE "C",
+  refusals bigint NOT NULL CHECK (refusals > 0)
+);
+CREATE INDEX refusals_by_time ON "tollgate".refusals (refused_at_ms, id);
+`;
+
+/** The member or the path that is wrong: up to 64 plain characters. */
+export const refusalDetail = `
+ALTER TABLE "tollgate".refusals ADD COLUMN detail text COLLATE "C";
+`;

@@ -16,7 +16,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../../ports/quota-store.ts';
-import type { Cleanable, SubjectCase } from '../contract-case.ts';
+import type { Cases, Cleanable } from '../contract-case.ts';
 
 /** A store to test, with its clock. */
 export interface QuotaStoreSetup extends Cleanable {
@@ -28,7 +28,7 @@ export interface QuotaStoreSetup extends Cleanable {
 /** Makes a new store with a clock, once per case. */
 export type MakeQuotaStore = () => MaybePromise<QuotaStoreSetup>;
 
-export type QuotaCase = SubjectCase<CaseContext>;
+export type QuotaCases = Cases<CaseContext>;
 
 /** Short forms of the calls of one case, all in one partition with leases of `ttlMs`. */
 export interface CaseContext {

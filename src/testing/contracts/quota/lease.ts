@@ -1,7 +1,6 @@
 /** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
 import { maxLazyExpirations } from '../../../ports/quota-input.ts';
-import { rule } from '../contract-case.ts';
 import {
   type CaseContext,
   countOf,
@@ -9,296 +8,254 @@ import {
   line,
   newId,
   newIds,
-  type QuotaCase,
+  type QuotaCases,
   ttlMs,
 } from './case-context.ts';
 
 /** QS-25 to QS-32: leases, expiry and periods. */
-export const leaseCases: readonly QuotaCase[] = [
-  rule(
-    'QS-25 a lease runs out independently of other active holds of its subject',
-    async ({ give, hold, extend, settle, advance, expectState }) => {
-      await give('alice', 100n);
-      await hold('alice', 10n);
-      const busy = await hold('alice', 20n);
-      for (let beat = 0; beat < 5; beat += 1) {
-        await advance(ttlMs / 3);
-        assert.equal((await extend(busy)).status, 'held');
-        const brief = await hold('alice', 1n);
-        await settle(brief, [line('alice', 0n)]);
-      }
+export const leaseCases: QuotaCases = {
+  async 'QS-25 a lease runs out independently of other active holds of its subject'(quota) {
+    await quota.give('alice', 100n);
+    await quota.hold('alice', 10n);
+    const busy = await quota.hold('alice', 20n);
+    for (let beat = 0; beat < 5; beat += 1) {
+      await quota.advance(ttlMs / 3);
+      assert.equal((await quota.extend(busy)).status, 'held');
+      const brief = await quota.hold('alice', 1n);
+      await quota.settle(brief, [line('alice', 0n)]);
+    }
 
-      await expectState('alice', { used: 0n, held: 20n, inFlight: 1 });
-    },
-  ),
-  rule(
-    'QS-25 a lease lasts until its last millisecond and ends exactly then',
-    async ({ give, hold, advance, expectState }) => {
-      await give('alice', 100n);
-      await hold('alice', 10n);
+    await quota.expectState('alice', { used: 0n, held: 20n, inFlight: 1 });
+  },
+  async 'QS-25 a lease lasts until its last millisecond and ends exactly then'(quota) {
+    await quota.give('alice', 100n);
+    await quota.hold('alice', 10n);
 
-      await advance(ttlMs - 1);
-      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
-      await advance(1);
+    await quota.advance(ttlMs - 1);
+    await quota.expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+    await quota.advance(1);
 
-      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-26 an extend renews a hold for ttlMs from now',
-    async ({ give, hold, extend, advance, expectState }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 10n);
-      await advance(ttlMs - 1);
-      const extended = await extend(id, undefined, 60_000);
-      assert.equal(extended.status, 'held');
-      await advance(59_999);
+    await quota.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-26 an extend renews a hold for ttlMs from now'(quota) {
+    await quota.give('alice', 100n);
+    const id = await quota.hold('alice', 10n);
+    await quota.advance(ttlMs - 1);
+    const extended = await quota.extend(id, undefined, 60_000);
+    assert.equal(extended.status, 'held');
+    await quota.advance(59_999);
 
-      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
-      await advance(1);
-      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-26 an extend never shortens a lease',
-    async ({ give, hold, extend, advance, expectState }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 10n);
-      await extend(id, undefined, 60_000);
-      const late = await extend(id, undefined, 1_000);
-      assert.equal(late.status, 'held');
-      await advance(59_999);
+    await quota.expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+    await quota.advance(1);
+    await quota.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-26 an extend never shortens a lease'(quota) {
+    await quota.give('alice', 100n);
+    const id = await quota.hold('alice', 10n);
+    await quota.extend(id, undefined, 60_000);
+    const late = await quota.extend(id, undefined, 1_000);
+    assert.equal(late.status, 'held');
+    await quota.advance(59_999);
 
-      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
-      await advance(1);
-      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-26 an extend grows the hold on all lines or none, and renews it in both cases',
-    async ({ give, reserve, extend, advance, expectState }) => {
-      await give('group', 100n);
-      await give('key', 30n);
-      const id = newId();
-      await reserve(id, [line('group', 20n), line('key', 20n)]);
-      await advance(ttlMs - 1);
+    await quota.expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+    await quota.advance(1);
+    await quota.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-26 an extend grows the hold on all lines or none, and renews it in both cases'(quota) {
+    await quota.give('group', 100n);
+    await quota.give('key', 30n);
+    const id = newId();
+    await quota.reserve(id, [line('group', 20n), line('key', 20n)]);
+    await quota.advance(ttlMs - 1);
 
-      const refused = await extend(id, [11n, 11n]);
-      await advance(ttlMs - 1);
-      const extended = await extend(id, [10n, 10n]);
+    const refused = await quota.extend(id, [11n, 11n]);
+    await quota.advance(ttlMs - 1);
+    const extended = await quota.extend(id, [10n, 10n]);
 
-      expectInsufficient(refused, 10n, 'key');
-      assert.equal(extended.status, 'held');
-      await expectState('group', { used: 0n, held: 30n, inFlight: 1 });
-      await expectState('key', { used: 0n, held: 30n, inFlight: 1 });
-    },
-  ),
-  rule(
-    'QS-26 the results of a batch are in the order of its inputs',
-    async ({ store, partition, give, hold, settle }) => {
-      await give('alice', 100n);
-      const ended = await hold('alice', 10n);
-      await settle(ended, [line('alice', 10n)]);
-      const running = await hold('alice', 10n);
+    expectInsufficient(refused, 10n, 'key');
+    assert.equal(extended.status, 'held');
+    await quota.expectState('group', { used: 0n, held: 30n, inFlight: 1 });
+    await quota.expectState('key', { used: 0n, held: 30n, inFlight: 1 });
+  },
+  async 'QS-26 the results of a batch are in the order of its inputs'(quota) {
+    await quota.give('alice', 100n);
+    const ended = await quota.hold('alice', 10n);
+    await quota.settle(ended, [line('alice', 10n)]);
+    const running = await quota.hold('alice', 10n);
 
-      const results = await store.extend(
-        [running, ended, running, newId()].map((id) => ({ id, partition, ttlMs })),
-      );
+    const results = await quota.store.extend(
+      [running, ended, running, newId()].map((id) => ({ id, partition: quota.partition, ttlMs })),
+    );
 
-      const statuses = results.map((result) => (result.status === 'gone' ? result.as : 'held'));
-      assert.deepEqual(statuses, ['held', 'settled', 'held', 'unknown']);
-      assert.deepEqual(await store.extend([]), []);
-    },
-  ),
-  rule(
-    'QS-27 a settle after an expiry without a charge charges in full, once',
-    async ({ give, hold, settle, release, advance, expectState }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 10n);
-      await advance(ttlMs + 1);
+    const statuses = results.map((result) => (result.status === 'gone' ? result.as : 'held'));
+    assert.deepEqual(statuses, ['held', 'settled', 'held', 'unknown']);
+    assert.deepEqual(await quota.store.extend([]), []);
+  },
+  async 'QS-27 a settle after an expiry without a charge charges in full, once'(quota) {
+    await quota.give('alice', 100n);
+    const id = await quota.hold('alice', 10n);
+    await quota.advance(ttlMs + 1);
 
-      const late = await settle(id, [line('alice', 8n)]);
-      const again = await settle(id, [line('alice', 9n)]);
+    const late = await quota.settle(id, [line('alice', 8n)]);
+    const again = await quota.settle(id, [line('alice', 9n)]);
 
-      assert.deepEqual(late, { status: 'settled_late', from: 'expired' });
-      assert(again.status === 'already');
-      assert.deepEqual(again.charged, [8n]);
-      const released = await release(id, [line('alice', 10n)]);
-      assert.deepEqual(released, { status: 'already', as: 'settled' });
-      await expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-27 a settle after an expiry with a charge corrects it, up or down',
-    async ({ give, hold, settle, release, advance, expectState }) => {
-      await give('alice', 100n);
-      const onExpire = { charge: [6n] };
-      const less = await hold('alice', 10n, { onExpire });
-      const more = await hold('alice', 10n, { onExpire });
-      const never = await hold('alice', 10n, { onExpire });
-      await advance(ttlMs + 1);
-      await expectState('alice', { used: 18n, held: 0n, inFlight: 0 });
+    assert.deepEqual(late, { status: 'settled_late', from: 'expired' });
+    assert(again.status === 'already');
+    assert.deepEqual(again.charged, [8n]);
+    const released = await quota.release(id, [line('alice', 10n)]);
+    assert.deepEqual(released, { status: 'already', as: 'settled' });
+    await quota.expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-27 a settle after an expiry with a charge corrects it, up or down'(quota) {
+    await quota.give('alice', 100n);
+    const onExpire = { charge: [6n] };
+    const less = await quota.hold('alice', 10n, { onExpire });
+    const more = await quota.hold('alice', 10n, { onExpire });
+    const never = await quota.hold('alice', 10n, { onExpire });
+    await quota.advance(ttlMs + 1);
+    await quota.expectState('alice', { used: 18n, held: 0n, inFlight: 0 });
 
-      await settle(less, [line('alice', 2n)]);
-      await settle(more, [line('alice', 9n)]);
-      const released = await release(never, [line('alice', 10n)]);
+    await quota.settle(less, [line('alice', 2n)]);
+    await quota.settle(more, [line('alice', 9n)]);
+    const released = await quota.release(never, [line('alice', 10n)]);
 
-      assert.deepEqual(released, { status: 'already', as: 'expired' });
-      await expectState('alice', { used: 17n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-27 a settle of an unknown hold is charged once',
-    async ({ give, settle, reserve, expectState }) => {
-      await give('alice', 100n);
-      const id = newId();
+    assert.deepEqual(released, { status: 'already', as: 'expired' });
+    await quota.expectState('alice', { used: 17n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-27 a settle of an unknown hold is charged once'(quota) {
+    await quota.give('alice', 100n);
+    const id = newId();
 
-      const late = await settle(id, [line('alice', 8n)]);
-      const again = await settle(id, [line('alice', 8n)]);
+    const late = await quota.settle(id, [line('alice', 8n)]);
+    const again = await quota.settle(id, [line('alice', 8n)]);
 
-      assert.deepEqual(late, { status: 'settled_late', from: 'unknown' });
-      assert.equal(again.status, 'already');
-      const reserved = await reserve(id, [line('alice', 8n)]);
-      assert.deepEqual(reserved, { status: 'resolved', as: 'settled' });
-      await expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-27 a charge on an unknown row is kept, and the next reserve carries the limit',
-    async ({ settle, reserve, read }) => {
-      await settle(newId(), [line('lost', 8n)]);
+    assert.deepEqual(late, { status: 'settled_late', from: 'unknown' });
+    assert.equal(again.status, 'already');
+    const reserved = await quota.reserve(id, [line('alice', 8n)]);
+    assert.deepEqual(reserved, { status: 'resolved', as: 'settled' });
+    await quota.expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-27 a charge on an unknown row is kept, and the next reserve carries the limit'(quota) {
+    await quota.settle(newId(), [line('lost', 8n)]);
 
-      const result = await reserve(newId(), [line('lost', 90n, { limit: 100n })]);
+    const result = await quota.reserve(newId(), [line('lost', 90n, { limit: 100n })]);
 
-      assert(result.status === 'held');
-      assert.deepEqual(result.available, [2n]);
-      const state = await read('lost');
-      assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 8n, 90n]);
-    },
-  ),
-  rule(
-    'QS-28 a reserve can use the amount of an expired lease without a sweep',
-    async ({ give, hold, advance, expectState }) => {
-      await give('alice', 10n);
-      await hold('alice', 10n);
-      await advance(ttlMs + 1);
+    assert(result.status === 'held');
+    assert.deepEqual(result.available, [2n]);
+    const state = await quota.read('lost');
+    assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 8n, 90n]);
+  },
+  async 'QS-28 a reserve can use the amount of an expired lease without a sweep'(quota) {
+    await quota.give('alice', 10n);
+    await quota.hold('alice', 10n);
+    await quota.advance(ttlMs + 1);
 
-      await hold('alice', 10n);
+    await quota.hold('alice', 10n);
 
-      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
-    },
-  ),
-  rule(
-    'QS-28 an operation on one line expires a due lease on all its lines',
-    async ({ give, reserve, advance, expectState }) => {
-      await give('group', 100n);
-      await give('key', 100n);
-      const onExpire = { charge: [3n, 2n] };
-      await reserve(newId(), [line('group', 10n), line('key', 10n)], { onExpire });
-      await advance(ttlMs + 1);
+    await quota.expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+  },
+  async 'QS-28 an operation on one line expires a due lease on all its lines'(quota) {
+    await quota.give('group', 100n);
+    await quota.give('key', 100n);
+    const onExpire = { charge: [3n, 2n] };
+    await quota.reserve(newId(), [line('group', 10n), line('key', 10n)], { onExpire });
+    await quota.advance(ttlMs + 1);
 
-      await expectState('key', { used: 2n, held: 0n, inFlight: 0 });
-      await expectState('group', { used: 3n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-29 eight concurrent sweeps expire each lease once',
-    async ({ store, partition, give, hold, advance, expectState }) => {
-      await give('alice', 1_000n);
-      for (let count = 0; count < 40; count += 1) {
-        await hold('alice', 10n, { onExpire: { charge: [2n] } });
-      }
-      await advance(ttlMs + 1);
+    await quota.expectState('key', { used: 2n, held: 0n, inFlight: 0 });
+    await quota.expectState('group', { used: 3n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-29 eight concurrent sweeps expire each lease once'(quota) {
+    await quota.give('alice', 1_000n);
+    for (let count = 0; count < 40; count += 1) {
+      await quota.hold('alice', 10n, { onExpire: { charge: [2n] } });
+    }
+    await quota.advance(ttlMs + 1);
 
-      const sweeps = await Promise.all(
-        Array.from({ length: 8 }, async () => store.sweep({ max: 100, partition })),
-      );
+    const sweeps = await Promise.all(
+      Array.from({ length: 8 }, async () =>
+        quota.store.sweep({ max: 100, partition: quota.partition }),
+      ),
+    );
 
-      assert.equal(
-        sweeps.reduce((sum, { expired }) => sum + expired, 0),
-        40,
-      );
-      await expectState('alice', { used: 80n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-29 a sweep respects max and its partition, and reports whether more is due',
-    async ({ store, partition, give, hold, advance }) => {
-      await give('alice', 100n);
-      for (let count = 0; count < 5; count += 1) await hold('alice', 1n);
-      assert.deepEqual(await store.sweep({ max: 10, partition }), { expired: 0, more: false });
-      await advance(ttlMs + 1);
+    assert.equal(
+      sweeps.reduce((sum, { expired }) => sum + expired, 0),
+      40,
+    );
+    await quota.expectState('alice', { used: 80n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-29 a sweep respects max and its partition, and reports whether more is due'(quota) {
+    await quota.give('alice', 100n);
+    for (let count = 0; count < 5; count += 1) await quota.hold('alice', 1n);
+    assert.deepEqual(await quota.store.sweep({ max: 10, partition: quota.partition }), {
+      expired: 0,
+      more: false,
+    });
+    await quota.advance(ttlMs + 1);
 
-      assert.deepEqual(await store.sweep({ max: 10, partition: `contract-${newId()}` }), {
-        expired: 0,
-        more: false,
+    assert.deepEqual(await quota.store.sweep({ max: 10, partition: `contract-${newId()}` }), {
+      expired: 0,
+      more: false,
+    });
+    assert.deepEqual(await quota.store.sweep({ max: 3, partition: quota.partition }), {
+      expired: 3,
+      more: true,
+    });
+    assert.deepEqual(await quota.store.sweep({ max: 3, partition: quota.partition }), {
+      expired: 2,
+      more: false,
+    });
+  },
+  async 'QS-30 a change of period with holds in flight leaves both periods exact'(quota) {
+    const november = (amount: bigint) => line('alice', amount, { period: '2026-11', limit: 100n });
+    const december = (amount: bigint) => line('alice', amount, { period: '2026-12', limit: 100n });
+    const [settled = '', released = '', expired = '', next = ''] = newIds(4);
+    for (const id of [settled, released, expired]) {
+      await quota.reserve(id, [november(10n)], { onExpire: { charge: [4n] } });
+    }
+    await quota.reserve(next, [december(10n)]);
+
+    await quota.settle(settled, [november(7n)]);
+    await quota.release(released, [november(10n)]);
+    await quota.settle(next, [december(9n)]);
+    await quota.advance(ttlMs + 1);
+
+    await quota.expectState('alice', { period: '2026-11', used: 11n, held: 0n, inFlight: 0 });
+    await quota.expectState('alice', { period: '2026-12', used: 9n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-31 the caller’s clock may be wrong by an hour, and jump'(quota) {
+    await quota.give('alice', 100n);
+    const id = await quota.hold('alice', 10n);
+
+    for (const skewMs of [3_600_000, -3_600_000, 0]) {
+      await withSkewedClock(skewMs, async () => {
+        assert.equal((await quota.extend(id)).status, 'held');
+        await quota.expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
       });
-      assert.deepEqual(await store.sweep({ max: 3, partition }), { expired: 3, more: true });
-      assert.deepEqual(await store.sweep({ max: 3, partition }), { expired: 2, more: false });
-    },
-  ),
-  rule(
-    'QS-30 a change of period with holds in flight leaves both periods exact',
-    async ({ reserve, settle, release, advance, expectState }) => {
-      const november = (amount: bigint) =>
-        line('alice', amount, { period: '2026-11', limit: 100n });
-      const december = (amount: bigint) =>
-        line('alice', amount, { period: '2026-12', limit: 100n });
-      const [settled = '', released = '', expired = '', next = ''] = newIds(4);
-      for (const id of [settled, released, expired]) {
-        await reserve(id, [november(10n)], { onExpire: { charge: [4n] } });
-      }
-      await reserve(next, [december(10n)]);
+    }
+  },
+  async 'QS-32 with ten thousand due leases, each operation expires only a few of them'(quota) {
+    await quota.give('alice', 1_000_000n);
+    const total = 10_000;
+    await holdMany(quota, total);
+    await quota.advance(ttlMs + 1);
 
-      await settle(settled, [november(7n)]);
-      await release(released, [november(10n)]);
-      await settle(next, [december(9n)]);
-      await advance(ttlMs + 1);
+    let remaining = total;
+    for (let reads = 0; reads < 3; reads += 1) {
+      const inFlight = (await quota.read('alice'))?.inFlight ?? 0;
+      assert(remaining - inFlight <= maxLazyExpirations, 'one operation expired too many');
+      remaining = inFlight;
+    }
+    const { store, partition } = quota;
+    for (let sweeps = 0; remaining > 0 && sweeps < 20; sweeps += 1) {
+      const { expired } = await store.sweep({ max: 1_000, partition });
+      assert(expired <= 1_000);
+      remaining -= expired;
+    }
 
-      await expectState('alice', { period: '2026-11', used: 11n, held: 0n, inFlight: 0 });
-      await expectState('alice', { period: '2026-12', used: 9n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule(
-    'QS-31 the caller’s clock may be wrong by an hour, and jump',
-    async ({ give, hold, extend, expectState }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 10n);
-
-      for (const skewMs of [3_600_000, -3_600_000, 0]) {
-        await withSkewedClock(skewMs, async () => {
-          assert.equal((await extend(id)).status, 'held');
-          await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
-        });
-      }
-    },
-  ),
-  rule(
-    'QS-32 with ten thousand due leases, each operation expires only a few of them',
-    async (context) => {
-      await context.give('alice', 1_000_000n);
-      const total = 10_000;
-      await holdMany(context, total);
-      await context.advance(ttlMs + 1);
-
-      let remaining = total;
-      for (let reads = 0; reads < 3; reads += 1) {
-        const inFlight = (await context.read('alice'))?.inFlight ?? 0;
-        assert(remaining - inFlight <= maxLazyExpirations, 'one operation expired too many');
-        remaining = inFlight;
-      }
-      const { store, partition } = context;
-      for (let sweeps = 0; remaining > 0 && sweeps < 20; sweeps += 1) {
-        const { expired } = await store.sweep({ max: 1_000, partition });
-        assert(expired <= 1_000);
-        remaining -= expired;
-      }
-
-      assert.equal(remaining, 0);
-      await context.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
-    },
-  ),
-];
+    assert.equal(remaining, 0);
+    await quota.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+  },
+};
 
 async function holdMany({ reserve }: CaseContext, total: number): Promise<void> {
   for (let held = 0; held < total; held += 500) {

@@ -2,223 +2,203 @@
 import assert from 'node:assert/strict';
 import { maxNanos, type Nanos } from '../../../money.ts';
 import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
-import { rule } from '../contract-case.ts';
 import { everyId } from '../ids.ts';
 import {
   expectInsufficient,
   expectRefused,
   line,
   newId,
-  type QuotaCase,
+  type QuotaCases,
   ttlMs,
 } from './case-context.ts';
 
 /** QS-05, QS-38 and QS-39: invalid input, large amounts, valid names. */
-export const numberCases: readonly QuotaCase[] = [
-  rule(
-    'QS-05 an amount that is negative, too large, fractional or not a bigint is refused',
-    async ({ store, partition, give, hold, reserve, settle, extend, read }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 10n);
-      const before = await read('alice');
+export const numberCases: QuotaCases = {
+  async 'QS-05 an amount that is negative, too large, fractional or no bigint is refused'(quota) {
+    await quota.give('alice', 100n);
+    const id = await quota.hold('alice', 10n);
+    const before = await quota.read('alice');
 
-      for (const amount of invalidAmounts()) {
-        const lines = [line('alice', amount)];
-        const adjustment = { id: newId(), partition, subject: 'alice', period: '' };
-        await expectRefused(() => reserve(newId(), lines));
-        await expectRefused(() => reserve(newId(), [line('alice', 1n, { limit: amount })]));
-        await expectRefused(() => settle(id, lines));
-        await expectRefused(() => extend(id, [amount]));
-        await expectRefused(() => store.adjust({ ...adjustment, limit: amount }));
-        await expectRefused(() =>
-          reserve(newId(), [line('alice', 5n)], { onExpire: { charge: [amount] } }),
-        );
-      }
+    for (const amount of invalidAmounts()) {
+      const lines = [line('alice', amount)];
+      const adjustment = { id: newId(), partition: quota.partition, subject: 'alice', period: '' };
+      await expectRefused(() => quota.reserve(newId(), lines));
+      await expectRefused(() => quota.reserve(newId(), [line('alice', 1n, { limit: amount })]));
+      await expectRefused(() => quota.settle(id, lines));
+      await expectRefused(() => quota.extend(id, [amount]));
+      await expectRefused(() => quota.store.adjust({ ...adjustment, limit: amount }));
+      await expectRefused(() =>
+        quota.reserve(newId(), [line('alice', 5n)], { onExpire: { charge: [amount] } }),
+      );
+    }
 
-      assert.deepEqual(await read('alice'), before);
-    },
-  ),
-  rule(
-    'QS-05 a reserve with invalid input is refused and holds nothing',
-    async ({ give, reserve, read }) => {
-      for (const subject of ['a', 'b']) await give(subject, 100n);
-      const before = await read('a');
-      const [a, b] = [line('a', 1n), line('b', 1n)];
-      const invalid: readonly (readonly [readonly QuotaLine[], Partial<ReserveInput>?])[] = [
-        [[]],
-        [[b, a]],
-        [[a, a]],
-        [Array.from({ length: 9 }, (_, index) => line(`s${index}`, 1n))],
-        [[a], { ttlMs: 999 }],
-        [[a], { ttlMs: 900_001 }],
-        [[a], { ttlMs: 1_000.5 }],
-        [[a], { onExpire: { charge: [] } }],
-        [[a], { onExpire: { charge: [2n] } }],
-        [[a], { maxConcurrentCalls: [] }],
-        [[a], { maxConcurrentCalls: [0] }],
-        [[a], { maxConcurrentCalls: [1.5] }],
-      ];
+    assert.deepEqual(await quota.read('alice'), before);
+  },
+  async 'QS-05 a reserve with invalid input is refused and holds nothing'(quota) {
+    for (const subject of ['a', 'b']) await quota.give(subject, 100n);
+    const before = await quota.read('a');
+    const [a, b] = [line('a', 1n), line('b', 1n)];
+    const invalid: readonly (readonly [readonly QuotaLine[], Partial<ReserveInput>?])[] = [
+      [[]],
+      [[b, a]],
+      [[a, a]],
+      [Array.from({ length: 9 }, (_, index) => line(`s${index}`, 1n))],
+      [[a], { ttlMs: 999 }],
+      [[a], { ttlMs: 900_001 }],
+      [[a], { ttlMs: 1_000.5 }],
+      [[a], { onExpire: { charge: [] } }],
+      [[a], { onExpire: { charge: [2n] } }],
+      [[a], { maxConcurrentCalls: [] }],
+      [[a], { maxConcurrentCalls: [0] }],
+      [[a], { maxConcurrentCalls: [1.5] }],
+    ];
 
-      for (const [lines, change] of invalid) {
-        await expectRefused(() => reserve(newId(), lines, change));
-      }
+    for (const [lines, change] of invalid) {
+      await expectRefused(() => quota.reserve(newId(), lines, change));
+    }
 
-      assert.deepEqual(await read('a'), before);
-    },
-  ),
-  rule(
-    'QS-05 an extend with the wrong number of amounts or an invalid ttlMs changes nothing',
-    async ({ give, hold, extend, read }) => {
-      await give('alice', 100n);
-      const id = await hold('alice', 10n);
-      const before = await read('alice');
+    assert.deepEqual(await quota.read('a'), before);
+  },
+  async 'QS-05 an extend with a wrong number of amounts or ttlMs changes nothing'(quota) {
+    await quota.give('alice', 100n);
+    const id = await quota.hold('alice', 10n);
+    const before = await quota.read('alice');
 
-      await expectRefused(() => extend(id, [1n, 1n]));
-      await expectRefused(() => extend(id, []));
-      await expectRefused(() => extend(id, undefined, 999));
-      await expectRefused(() => extend(id, undefined, 900_001));
+    await expectRefused(() => quota.extend(id, [1n, 1n]));
+    await expectRefused(() => quota.extend(id, []));
+    await expectRefused(() => quota.extend(id, undefined, 999));
+    await expectRefused(() => quota.extend(id, undefined, 900_001));
 
-      assert.deepEqual(await read('alice'), before);
-    },
-  ),
-  rule('QS-38 every amount up to 2^53 − 1 is exact', async ({ give, hold, settle, read }) => {
+    assert.deepEqual(await quota.read('alice'), before);
+  },
+  async 'QS-38 every amount up to 2^53 − 1 is exact'(quota) {
     for (const [index, amount] of boundaryAmounts.entries()) {
       const subject = `boundary-${index}`;
-      await give(subject, maxNanos);
-      const id = await hold(subject, amount);
-      assert.equal((await read(subject))?.held, amount);
+      await quota.give(subject, maxNanos);
+      const id = await quota.hold(subject, amount);
+      assert.equal((await quota.read(subject))?.held, amount);
 
-      await settle(id, [line(subject, amount)]);
+      await quota.settle(id, [line(subject, amount)]);
 
-      const state = await read(subject);
+      const state = await quota.read(subject);
       assert.deepEqual([state?.limit, state?.used, state?.held], [maxNanos, amount, 0n]);
     }
-  }),
-  rule(
-    'QS-38 sums above 2^31, 2^32 and 1e15 are exact',
-    async ({ give, hold, settle, expectState, read }) => {
-      await give('alice', maxNanos);
-      const step = 333_333_333_333_333n;
-      let used = 0n;
-      for (const amount of [1n, 2_147_483_647n, 2_147_483_649n, step, step, step, step]) {
-        const id = await hold('alice', amount + 1n);
-        await settle(id, [line('alice', amount)]);
-        used += amount;
-        await expectState('alice', { used, held: 0n, inFlight: 0 });
-      }
+  },
+  async 'QS-38 sums above 2^31, 2^32 and 1e15 are exact'(quota) {
+    await quota.give('alice', maxNanos);
+    const step = 333_333_333_333_333n;
+    let used = 0n;
+    for (const amount of [1n, 2_147_483_647n, 2_147_483_649n, step, step, step, step]) {
+      const id = await quota.hold('alice', amount + 1n);
+      await quota.settle(id, [line('alice', amount)]);
+      used += amount;
+      await quota.expectState('alice', { used, held: 0n, inFlight: 0 });
+    }
 
-      const rest = maxNanos - used;
-      await hold('alice', rest);
-      assert.equal((await read('alice'))?.held, rest);
-    },
-  ),
-  rule(
-    'QS-38 the last nano of a limit is granted and not one more',
-    async ({ give, hold, reserve }) => {
-      await give('alice', maxNanos);
-      await hold('alice', maxNanos - 1n);
-      await hold('alice', 1n);
+    const rest = maxNanos - used;
+    await quota.hold('alice', rest);
+    assert.equal((await quota.read('alice'))?.held, rest);
+  },
+  async 'QS-38 the last nano of a limit is granted and not one more'(quota) {
+    await quota.give('alice', maxNanos);
+    await quota.hold('alice', maxNanos - 1n);
+    await quota.hold('alice', 1n);
 
-      const result = await reserve(newId(), [line('alice', 1n)]);
+    const result = await quota.reserve(newId(), [line('alice', 1n)]);
 
-      expectInsufficient(result, 0n);
-    },
-  ),
-  rule(
-    'QS-39 names with every valid character and the maximum length work and stay distinct',
-    async ({ give, hold, expectState }) => {
-      for (const name of everyId) await give(name, 1_000n);
+    expectInsufficient(result, 0n);
+  },
+  async 'QS-39 names with every valid character and of maximum length stay distinct'(quota) {
+    for (const name of everyId) await quota.give(name, 1_000n);
 
-      for (const [index, name] of everyId.entries()) await hold(name, BigInt(index + 1));
+    for (const [index, name] of everyId.entries()) await quota.hold(name, BigInt(index + 1));
 
-      for (const [index, name] of everyId.entries()) {
-        await expectState(name, { used: 0n, held: BigInt(index + 1), inFlight: 1 });
-      }
-    },
-  ),
-  rule(
-    'QS-39 ids of the minimum and maximum length work',
-    async ({ give, reserve, settle, expectState }) => {
-      await give('alice', 100n);
-      // With a random end, since a store may remember ids forever.
-      const long = `AZaz09_-${newId()}${newId()}`.slice(0, 64);
-      const short = newId().replaceAll('-', '').slice(0, 16);
+    for (const [index, name] of everyId.entries()) {
+      await quota.expectState(name, { used: 0n, held: BigInt(index + 1), inFlight: 1 });
+    }
+  },
+  async 'QS-39 ids of the minimum and maximum length work'(quota) {
+    await quota.give('alice', 100n);
+    // With a random end, since a store may remember ids forever.
+    const long = `AZaz09_-${newId()}${newId()}`.slice(0, 64);
+    const short = newId().replaceAll('-', '').slice(0, 16);
 
-      for (const id of [long, short]) {
-        assert.equal((await reserve(id, [line('alice', 10n)])).status, 'held');
-        assert.equal((await settle(id, [line('alice', 10n)])).status, 'settled');
-      }
+    for (const id of [long, short]) {
+      assert.equal((await quota.reserve(id, [line('alice', 10n)])).status, 'held');
+      assert.equal((await quota.settle(id, [line('alice', 10n)])).status, 'settled');
+    }
 
-      await expectState('alice', { used: 20n, held: 0n, inFlight: 0 });
-    },
-  ),
-  rule('QS-39 a subject and its period are kept apart', async ({ reserve, expectState }) => {
+    await quota.expectState('alice', { used: 20n, held: 0n, inFlight: 0 });
+  },
+  async 'QS-39 a subject and its period are kept apart'(quota) {
     const limit = 100n;
-    await reserve(newId(), [line('a', 1n, { limit })]);
-    await reserve(newId(), [line('a', 2n, { limit, period: '2026-11' })]);
-    await reserve(newId(), [line('a', 3n, { limit, period: '2026-11-20' })]);
-    await reserve(newId(), [line('a-2026-11', 4n, { limit })]);
+    await quota.reserve(newId(), [line('a', 1n, { limit })]);
+    await quota.reserve(newId(), [line('a', 2n, { limit, period: '2026-11' })]);
+    await quota.reserve(newId(), [line('a', 3n, { limit, period: '2026-11-20' })]);
+    await quota.reserve(newId(), [line('a-2026-11', 4n, { limit })]);
 
-    await expectState('a', { used: 0n, held: 1n, inFlight: 1 });
-    await expectState('a', { period: '2026-11', used: 0n, held: 2n, inFlight: 1 });
-    await expectState('a', { period: '2026-11-20', used: 0n, held: 3n, inFlight: 1 });
-    await expectState('a-2026-11', { used: 0n, held: 4n, inFlight: 1 });
-  }),
-  rule('QS-39 partitions share nothing', async ({ store, give, reserve, read }) => {
-    await give('alice', 100n);
+    await quota.expectState('a', { used: 0n, held: 1n, inFlight: 1 });
+    await quota.expectState('a', { period: '2026-11', used: 0n, held: 2n, inFlight: 1 });
+    await quota.expectState('a', { period: '2026-11-20', used: 0n, held: 3n, inFlight: 1 });
+    await quota.expectState('a-2026-11', { used: 0n, held: 4n, inFlight: 1 });
+  },
+  async 'QS-39 partitions share nothing'(quota) {
+    await quota.give('alice', 100n);
     const partition = `contract-${newId()}`;
 
-    await reserve(newId(), [line('alice', 1n, { limit: 5n })], { partition });
+    await quota.reserve(newId(), [line('alice', 1n, { limit: 5n })], { partition });
 
-    assert.equal((await read('alice'))?.held, 0n);
-    const other = await store.read('alice', '', partition);
+    assert.equal((await quota.read('alice'))?.held, 0n);
+    const other = await quota.store.read('alice', '', partition);
     assert.deepEqual([other?.limit, other?.held], [5n, 1n]);
-  }),
-  rule(
-    'QS-39 every operation refuses invalid names',
-    async ({ store, partition, reserve, settle, release, read }) => {
-      for (const bad of invalidSubjects) {
-        const lines = [line(bad, 1n)];
-        await expectRefused(() => reserve(newId(), lines));
-        await expectRefused(() => settle(newId(), lines));
-        await expectRefused(() => release(newId(), lines));
-        await expectRefused(() => read(bad));
-        const adjustment = { id: newId(), partition, subject: bad, period: '', limit: 1n };
-        await expectRefused(() => store.adjust(adjustment));
-      }
-      for (const bad of invalidPartitions) {
-        await expectRefused(() => store.read('alice', '', bad));
-        await expectRefused(() => store.sweep({ max: 1, partition: bad }));
-      }
-    },
-  ),
-  rule(
-    'QS-39 every operation refuses invalid ids and periods',
-    async ({ store, partition, reserve, settle, release, extend, read }) => {
-      const lines = [line('alice', 1n, { limit: 10n })];
-      for (const bad of ['short', 'x'.repeat(65), `${'x'.repeat(16)}:`, `${'x'.repeat(16)}\n`]) {
-        await expectRefused(() => reserve(bad, lines));
-        await expectRefused(() => settle(bad, lines));
-        await expectRefused(() => release(bad, lines));
-        await expectRefused(() => extend(bad));
-        const row = { partition, subject: 'alice', period: '', limit: 1n };
-        await expectRefused(() => store.adjust({ id: bad, ...row }));
-      }
-      for (const period of ['2026', '2026-11|a', '2026-11\n', '*', ' ']) {
-        await expectRefused(() => reserve(newId(), [line('alice', 1n, { period, limit: 10n })]));
-        await expectRefused(() => read('alice', period));
-      }
-      await expectRefused(async () =>
-        store.extend([
-          { id: newId(), partition, ttlMs },
-          { id: 'short', partition, ttlMs },
-        ]),
+  },
+  async 'QS-39 every operation refuses invalid names'(quota) {
+    for (const bad of invalidSubjects) {
+      const lines = [line(bad, 1n)];
+      await expectRefused(() => quota.reserve(newId(), lines));
+      await expectRefused(() => quota.settle(newId(), lines));
+      await expectRefused(() => quota.release(newId(), lines));
+      await expectRefused(() => quota.read(bad));
+      const adjustment = {
+        id: newId(),
+        partition: quota.partition,
+        subject: bad,
+        period: '',
+        limit: 1n,
+      };
+      await expectRefused(() => quota.store.adjust(adjustment));
+    }
+    for (const bad of invalidPartitions) {
+      await expectRefused(() => quota.store.read('alice', '', bad));
+      await expectRefused(() => quota.store.sweep({ max: 1, partition: bad }));
+    }
+  },
+  async 'QS-39 every operation refuses invalid ids and periods'(quota) {
+    const lines = [line('alice', 1n, { limit: 10n })];
+    for (const bad of ['short', 'x'.repeat(65), `${'x'.repeat(16)}:`, `${'x'.repeat(16)}\n`]) {
+      await expectRefused(() => quota.reserve(bad, lines));
+      await expectRefused(() => quota.settle(bad, lines));
+      await expectRefused(() => quota.release(bad, lines));
+      await expectRefused(() => quota.extend(bad));
+      const row = { partition: quota.partition, subject: 'alice', period: '', limit: 1n };
+      await expectRefused(() => quota.store.adjust({ id: bad, ...row }));
+    }
+    for (const period of ['2026', '2026-11|a', '2026-11\n', '*', ' ']) {
+      await expectRefused(() =>
+        quota.reserve(newId(), [line('alice', 1n, { period, limit: 10n })]),
       );
+      await expectRefused(() => quota.read('alice', period));
+    }
+    await expectRefused(async () =>
+      quota.store.extend([
+        { id: newId(), partition: quota.partition, ttlMs },
+        { id: 'short', partition: quota.partition, ttlMs },
+      ]),
+    );
 
-      assert.equal(await read('alice'), undefined);
-    },
-  ),
-];
+    assert.equal(await quota.read('alice'), undefined);
+  },
+};
 
 const boundaryAmounts: readonly Nanos[] = [
   1n,
