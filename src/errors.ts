@@ -118,6 +118,10 @@ export class GatewayError extends Error {
   }
 }
 
+export function invalidRequest(message: string, param: string): GatewayError {
+  return new GatewayError('invalid_request', message, { param });
+}
+
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { name: _, code, ...known } = error;
   const defined = Object.entries(known).filter(([, value]) => value !== undefined);

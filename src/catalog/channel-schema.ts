@@ -61,14 +61,8 @@ const credential = z
 
 /** Headers that the gateway or the HTTP client writes: a second value would contradict theirs. */
 const reservedHeaders: ReadonlySet<string> = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
+  ...['authorization', 'connection', 'content-length', 'expect', 'host', 'keep-alive'],
+  ...['transfer-encoding', 'upgrade'],
 ]);
 
 const headerName = z

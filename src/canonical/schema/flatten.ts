@@ -230,13 +230,7 @@ function withType(
 
 /** Keywords that stay on the parent while the others are copied into each alternative. */
 const parentKeywords: ReadonlySet<string> = new Set([
-  'title',
-  'description',
-  'nullable',
-  'default',
-  'examples',
-  '$defs',
-  'definitions',
+  ...['title', 'description', 'nullable', 'default', 'examples', '$defs', 'definitions'],
 ]);
 
 const valueKeywords: readonly string[] = [

@@ -12,11 +12,7 @@ const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
 /** Keywords that survive when several schemas are merged. */
 const harmless: ReadonlySet<string> = new Set([
   ...combining,
-  'type',
-  'properties',
-  'required',
-  '$defs',
-  'definitions',
+  ...['type', 'properties', 'required', '$defs', 'definitions'],
 ]);
 
 /**

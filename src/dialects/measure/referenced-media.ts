@@ -160,20 +160,9 @@ function walkObject(walk: Walk, object: Value, isImage: boolean): void {
 
 /** A model reads these as text with everything in them: calls, reasoning, quotes. */
 const textTypes: ReadonlySet<string> = new Set([
-  'text',
-  'input_text',
-  'output_text',
-  'summary_text',
-  'refusal',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'server_tool_use',
-  'tool_call',
-  'tool-call',
-  'function',
-  'function_call',
-  'search_result',
+  ...['text', 'input_text', 'output_text', 'summary_text', 'refusal', 'thinking'],
+  ...['redacted_thinking', 'tool_use', 'server_tool_use', 'tool_call', 'tool-call', 'function'],
+  ...['function_call', 'search_result'],
   // Mistral's quotes, which point at tool results in the same conversation.
   'reference',
   'citation',

@@ -4,14 +4,7 @@ import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ImageRequest } from '../image-codec.ts';
 
 const handledMembers: ReadonlySet<string> = new Set([
-  'model',
-  'prompt',
-  'n',
-  'size',
-  'quality',
-  'output_format',
-  'background',
-  'user',
+  ...['model', 'prompt', 'n', 'size', 'quality', 'output_format', 'background', 'user'],
   // Images are always Base64 and never streamed: the protocol refuses everything else.
   'response_format',
   'stream',

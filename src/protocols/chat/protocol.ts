@@ -14,8 +14,8 @@ import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
+import { modelEdit } from '../rules.ts';
 import { readChat } from './read.ts';
 
 const chatRelay: RelayRules = {

@@ -13,9 +13,8 @@ import type { Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import { fieldOf } from '../fields.ts';
-import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
-import { countRemark } from '../vector-count.ts';
+import { countRemark, modelEdit } from '../rules.ts';
 import { readEmbeddings } from './read.ts';
 
 const readUsage = (reply: JsonValue): Usage | undefined =>

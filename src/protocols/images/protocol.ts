@@ -12,8 +12,8 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
+import { modelEdit } from '../rules.ts';
 import { readImages } from './read.ts';
 
 const imagesRelay: RelayRules = {

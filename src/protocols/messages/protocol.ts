@@ -16,7 +16,6 @@ import { type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { anthropicCaller, anthropicVersionHeader } from '../callers/anthropic.ts';
 import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
-import { modelEdit } from '../model-edit.ts';
 import type {
   ForwardedParts,
   ModelLimits,
@@ -25,7 +24,7 @@ import type {
   RelayRules,
   RequestParts,
 } from '../protocol.ts';
-import { sessionHeader } from '../session-header.ts';
+import { modelEdit, sessionHeader } from '../rules.ts';
 import { readMessages } from './read.ts';
 
 const betaHeader = 'anthropic-beta';

@@ -7,67 +7,49 @@ import { operations } from '../../apis.ts';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
-import { arrayMember, checkedFields, fieldOf } from '../fields.ts';
-import { guardedUses } from '../find-guarded.ts';
+import { arrayMember, blankFields, checkedFields, fieldOf, fieldsIn } from '../fields.ts';
 import type { CallTarget } from '../protocol.ts';
-import { modelField } from '../rules.ts';
-
-interface MessagesFields {
-  readonly model: string;
-  readonly stream?: boolean | null | undefined;
-  readonly max_tokens?: number | null | undefined;
-}
+import { flagField, modelField, newCall } from '../rules.ts';
 
 const boundMessage = 'must be an integer of at least 0: the maximum number of tokens to generate';
 
-const messagesFields: z.ZodType<MessagesFields> = z.object({
+const messagesFields = z.object({
   model: modelField,
-  stream: z.boolean('must be true or false').nullish(),
+  stream: flagField,
   // 0 fills the prompt cache and generates nothing.
   max_tokens: z.int(boundMessage).nonnegative(boundMessage).nullish(),
 });
 
-/** @throws GatewayError `invalid_request` that names the member */
+type MessagesFields = z.infer<typeof messagesFields>;
+const blank = blankFields(messagesFields);
+
 export function readMessages(tape: Tape, { operation }: CallTarget): Call {
-  const fields = checkedFields(messagesFields, {
-    model: fieldOf(tape, 'model'),
-    stream: fieldOf(tape, 'stream'),
-    max_tokens: fieldOf(tape, 'max_tokens'),
-  });
+  const fields = checkedFields(messagesFields, fieldsIn(tape, blank));
   const isCount = operation === operations.count_tokens;
   const bound = fields.max_tokens ?? undefined;
-  if (bound === undefined && !isCount) throw noBound();
+  if (bound === undefined && !isCount) throw invalidRequest(noBound, 'max_tokens');
   checkBounds(tape, fields);
   checkSystem(tape);
   checkTools(tape);
   checkFallbacks(tape);
   arrayMember(tape, 'messages', 'Send the conversation, oldest message first.');
   const { size: prompt, hasRoles } = measureMessages(tape);
-  if (!hasRoles) throw noRole();
-  return {
+  if (!hasRoles) throw invalidRequest(noRole, 'messages');
+  return newCall(tape, {
     protocol: 'messages',
     operation,
     modelId: fields.model,
     framing: fields.stream === true && !isCount ? 'sse' : 'json',
-    body: tape.body,
-    tape,
-    promptCacheKey: undefined,
-    // The last events of a stream always state the usage.
-    wantsUsage: true,
-    demand: {
-      prompt,
-      predictedBytes: 0,
-      maxOutputTokens: bound,
-      candidates: 1,
-      size: undefined,
-      quality: undefined,
-      guarded: guardedUses(tape, prompt.media),
-    },
-  };
+    prompt,
+    maxOutputTokens: bound,
+  });
 }
+
+const noBound = '`max_tokens` is missing. Send the maximum number of tokens to generate.';
+const noRole = 'Every element of `messages` must be an object with a string `role`.';
 
 /** Refuses a different value of a checked member in another place, or under another name. */
 function checkBounds(tape: Tape, { model, stream, max_tokens }: MessagesFields): void {
@@ -81,18 +63,18 @@ function checkBounds(tape: Tape, { model, stream, max_tokens }: MessagesFields):
 function checkSystem(tape: Tape): void {
   const system = tape.get(root, 'system');
   if (system === none || ['string', 'array', 'null'].includes(tape.kind(system))) return;
-  throw invalid('`system` must be a string or an array of text blocks.', 'system');
+  throw invalidRequest('`system` must be a string or an array of text blocks.', 'system');
 }
 
 function checkTools(tape: Tape): void {
   const tools = tape.present(root, 'tools');
   if (tools === none) return;
-  if (!tape.isArray(tools)) throw invalid('`tools` must be an array of objects.', 'tools');
+  if (!tape.isArray(tools)) throw invalidRequest('`tools` must be an array of objects.', 'tools');
   const end = tape.after(tools);
   let index = 0;
   for (let tool = tape.first(tools); tool < end; tool = tape.after(tool)) {
     const at = `tools[${index}]`;
-    if (!tape.isObject(tool)) throw invalid(`\`${at}\` must be an object.`, at);
+    if (!tape.isObject(tool)) throw invalidRequest(`\`${at}\` must be an object.`, at);
     index += 1;
   }
 }
@@ -103,31 +85,16 @@ function checkTools(tape: Tape): void {
  */
 function checkFallbacks(tape: Tape): void {
   const fallbacks = fieldOf(tape, 'fallbacks');
-  if (isJsonObject(fallbacks)) throw invalid('`fallbacks` must be an array.', 'fallbacks');
+  if (isJsonObject(fallbacks)) throw invalidRequest('`fallbacks` must be an array.', 'fallbacks');
   if (!Array.isArray(fallbacks)) return;
   for (const [index, fallback] of fallbacks.entries()) {
     const at = `fallbacks[${index}]`;
-    if (!isJsonObject(fallback)) throw invalid(`\`${at}\` must be an object.`, at);
+    if (!isJsonObject(fallback)) throw invalidRequest(`\`${at}\` must be an object.`, at);
     const other = Object.keys(fallback).find((name) => name !== 'model');
     if (other === undefined) continue;
-    throw invalid(
+    throw invalidRequest(
       `This gateway serves fallbacks with the settings of the request. Leave \`${other}\` out.`,
       `${at}.${other}`,
     );
   }
-}
-
-function noBound(): GatewayError {
-  return invalid(
-    '`max_tokens` is missing. Send the maximum number of tokens to generate.',
-    'max_tokens',
-  );
-}
-
-function noRole(): GatewayError {
-  return invalid('Every element of `messages` must be an object with a string `role`.', 'messages');
-}
-
-function invalid(message: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', message, { param });
 }

@@ -19,7 +19,7 @@ import type { Usage } from '../../money.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import { fieldOf } from '../fields.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
-import { countRemark } from '../vector-count.ts';
+import { countRemark } from '../rules.ts';
 import { readBatchEmbedContents, readEmbedContent } from './read.ts';
 
 const readUsage = (reply: JsonValue): Usage | undefined =>

@@ -3,26 +3,25 @@
  * The model is in the path.
  */
 import { z } from 'zod';
+import { operations } from '../../apis.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Call, InputSize } from '../../call.ts';
 import { mediaOfContent } from '../../dialects/gemini/prompt-size.ts';
 import { leafBytes, otherBytes, sizeOfInputs } from '../../dialects/measure/embedding-size.ts';
-import { GatewayError } from '../../errors.ts';
-import { embeddingCall } from '../embedding-call.ts';
+import { type GatewayError, invalidRequest } from '../../errors.ts';
 import { arrayMember, checkedFields, fieldOf } from '../fields.ts';
-import { guardedUses } from '../find-guarded.ts';
 import { refuseOtherModel } from '../native/read.ts';
 import type { CallTarget } from '../protocol.ts';
-import { positiveField } from '../rules.ts';
+import { newCall, positiveField } from '../rules.ts';
 import { refuseOtherCase, refuseTwoSpellings } from '../spellings.ts';
 
-/** Reads `:embedContent`. @throws GatewayError `invalid_request` that names the member */
+/** Reads `:embedContent`. */
 export function readEmbedContent(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
   return callOf(tape, modelId, [readOne(tape, root, modelId, '')], 0);
 }
 
-/** Reads `:batchEmbedContents`. @throws GatewayError `invalid_request` that names the member */
+/** Reads `:batchEmbedContents`. */
 export function readBatchEmbedContents(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
   refuseOtherModel(fieldOf(tape, 'model'), modelId);
@@ -39,19 +38,10 @@ const batchMembers: ReadonlySet<string> = new Set(['model', 'requests']);
 
 /** Members of a request for which an upstream counts no tokens; they are short or checked. */
 const settings: ReadonlySet<string> = new Set([
-  'model',
-  'taskType',
-  'task_type',
-  'outputDimensionality',
-  'output_dimensionality',
+  ...['model', 'taskType', 'task_type', 'outputDimensionality', 'output_dimensionality'],
 ]);
 
-interface RequestFields {
-  readonly outputDimensionality?: number | null | undefined;
-  readonly output_dimensionality?: number | null | undefined;
-}
-
-const requestFields: z.ZodType<RequestFields> = z.object({
+const requestFields = z.object({
   outputDimensionality: positiveField,
   output_dimensionality: positiveField,
 });
@@ -103,9 +93,10 @@ function callOf(
   otherMemberBytes: number,
 ): Call {
   const prompt = sizeOfInputs(inputs, otherMemberBytes);
-  return embeddingCall(tape, modelId, prompt, guardedUses(tape, prompt.media));
+  const { embed: operation } = operations;
+  return newCall(tape, { protocol: 'embeddings', operation, modelId, prompt, maxOutputTokens: 0 });
 }
 
 function invalid(param: string, problem: string): GatewayError {
-  return new GatewayError('invalid_request', `\`${param}\` ${problem}.`, { param });
+  return invalidRequest(`\`${param}\` ${problem}.`, param);
 }

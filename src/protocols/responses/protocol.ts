@@ -14,9 +14,8 @@ import type { ReferableReply } from '../../dialects/taps/tap.ts';
 import { GatewayError } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
-import { sessionHeader } from '../session-header.ts';
+import { modelEdit, sessionHeader } from '../rules.ts';
 import { isOwnId } from './find-references.ts';
 import { readResponses } from './read.ts';
 

@@ -119,20 +119,9 @@ function unsupported(at: string, type: string): GatewayError {
 
 /** The types that a message may name; any other type may be arbitrary text from the caller. */
 const known: ReadonlySet<string> = new Set([
-  'text',
-  'image',
-  'document',
-  'search_result',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'tool_result',
-  'tool_reference',
-  'tool_addition',
-  'tool_removal',
-  'container_upload',
-  'browser_state',
-  'compaction',
+  ...['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use'],
+  ...['tool_result', 'tool_reference', 'tool_addition', 'tool_removal', 'container_upload'],
+  ...['browser_state', 'compaction'],
   ...leftOut,
 ]);
 
