@@ -20,7 +20,6 @@ interface AcceptedTypes {
   readonly names: string;
 }
 
-/** @throws GatewayError `not_portable` if the model does not accept media of this kind at all */
 export function checkMediaKind(
   part: MediaPart,
   kind: MediaKind,
@@ -30,7 +29,6 @@ export function checkMediaKind(
   throw notPortable(part.at, `This model does not accept ${kind} input. Leave the part out.`);
 }
 
-/** @throws GatewayError `not_portable` that says what to send, if this is none of the types */
 export function checkMediaType(part: MediaPart, mimeType: string, accepted: AcceptedMedia): void {
   const kind = mediaKindOf(mimeType);
   const type = mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '';

@@ -70,11 +70,7 @@ export interface ImageCounter {
   images(): number;
 }
 
-/**
- * Returns the path of a call. `ownPaths` are those of an API that differ from the dialect's.
- *
- * @throws GatewayError `not_implemented` if the provider does not support the operation
- */
+/** Returns the path of a call. `ownPaths` are those of an API that differ from the dialect's. */
 export function upstreamPath(
   { paths }: Pick<Dialect, 'paths'>,
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,

@@ -13,11 +13,7 @@ export function audioType(format: string): string {
   return format.includes('/') ? format.toLowerCase() : `audio/${format.toLowerCase()}`;
 }
 
-/**
- * Reads a URL at a path of the request. Data URLs are decoded, and other URLs are passed on.
- *
- * @throws GatewayError `invalid_request` for a URL that no provider can read
- */
+/** Reads a URL at a path of the request. Data URLs are decoded, and other URLs are passed on. */
 export function mediaAtUrl(url: string, path: string, statedType: string | undefined): Media {
   if (/^data:/i.test(url)) {
     const data = parseDataUrl(url) ?? refuse(path, 'is not a valid data URL.');

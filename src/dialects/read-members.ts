@@ -92,7 +92,6 @@ export function pathTo(name: string, at: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 
-/** @throws GatewayError `not_portable` for a check of content, which only OpenAI makes */
 export function refuseModeration(body: JsonObject): void {
   if (presentMember(body, 'moderation') === undefined) return;
   throw notPortable(

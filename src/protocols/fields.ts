@@ -14,7 +14,6 @@ import { refuseOtherCase } from './spellings.ts';
  *
  * @param fields the same members for every body, undefined for those that are missing
  * @param at the path of the object that has them: `requests[1].`
- * @throws GatewayError `invalid_request` that names the member
  */
 export function checkedFields<T>(
   schema: z.ZodType<T>,
@@ -82,10 +81,7 @@ export function readObject<T>(
   return read(value);
 }
 
-/**
- * The member, checked to be a non-empty array without parsing it. @throws GatewayError
- * `invalid_request`
- */
+/** The member, checked to be a non-empty array without parsing it. */
 export function arrayMember(tape: Tape, name: string, hint: string): Value {
   const value = tape.get(root, name);
   if (value === none) throw invalidRequest(`\`${name}\` is missing. ${hint}`, name);

@@ -86,8 +86,6 @@ const maxLevels = 8;
 
 /**
  * Adds a list of blocks. Some servers accept one block in place of a list, and lists inside lists.
- *
- * @throws GatewayError `too_complex`
  */
 function addContent(tally: PromptTally, value: Value, place: Place): void {
   const { tape } = tally;

@@ -73,8 +73,6 @@ const topLevelInitials = 'acdfimpvACDFIMPV';
 /**
  * Counts what the top-level members of a body reference, apart from its messages. `level` is the
  * number of enclosing objects that are merged into the body.
- *
- * @throws GatewayError `too_complex`
  */
 export function addTopLevelReferences(
   tally: PromptTally,
@@ -214,7 +212,6 @@ function addKind(walk: Walk, kind: MediaKind): void {
 /** No real part has this many references, and each one costs time to examine. */
 const maxReferences = 10_000;
 
-/** @throws GatewayError `too_complex` */
 function addReference(walk: Walk, one: Reference): void {
   walk.found ??= [];
   if (walk.found.length === maxReferences)

@@ -13,8 +13,6 @@ const handledMembers: ReadonlySet<string> = new Set([
 /**
  * Reads the request. Members that no other dialect supports are listed as dropped; null members
  * count as absent.
- *
- * @throws GatewayError `invalid_request` that names the member of the wrong type
  */
 export function readImageRequest(body: JsonObject): ImageRequest {
   const prompt = text(body, 'prompt');

@@ -21,8 +21,6 @@ const lastDateMs = 8_640_000_000_000_000;
 /**
  * `GET /v1/models`, in pages. A cursor is the id of a model. The last page has `has_more: false`:
  * Anthropic's SDK asks for the page after `last_id` as long as it is true.
- *
- * @throws GatewayError `invalid_request` for an invalid limit or cursor
  */
 function anthropicModelList(models: readonly Model[], search: string): JsonObject {
   const query = new URLSearchParams(search);

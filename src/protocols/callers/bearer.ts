@@ -6,11 +6,7 @@ export const bearerHeader = 'authorization';
 
 const bearer = 'Bearer ';
 
-/**
- * The key; undefined if there is none, or more than one, or another scheme.
- *
- * @throws GatewayError `invalid_request` if `Connection` lists the header
- */
+/** The key; undefined if there is none, or more than one, or another scheme. */
 export function bearerSecret(request: GatewayRequest): string | undefined {
   const value = headerOnce(request, bearerHeader);
   if (value === undefined || !isBearer(value)) return undefined;

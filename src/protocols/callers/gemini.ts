@@ -16,8 +16,6 @@ const maxPageSize = 1_000;
  * `GET /v1beta/models`, in pages. A page token encodes the name of the last model on the page, so
  * that models added or removed in between don't shift the next page. The last page has no
  * `nextPageToken`: an empty one makes Google's SDK ask forever.
- *
- * @throws GatewayError `invalid_request` for an invalid page size or token
  */
 function geminiModelList(models: readonly Model[], search: string): JsonObject {
   const query = new URLSearchParams(search);

@@ -6,8 +6,6 @@ import type { GatewayRequest } from '../../http.ts';
  * The value of a header that was sent exactly once and is not listed in `Connection` as hop-by-hop.
  * Read from the raw list, because Node keeps the first of two `Authorization` lines and joins the
  * values of other duplicates.
- *
- * @throws GatewayError `invalid_request` if `Connection` lists the header
  */
 export function headerOnce(request: GatewayRequest, name: string): string | undefined {
   const connection = String(request.headers.connection ?? '').toLowerCase();

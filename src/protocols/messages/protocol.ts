@@ -34,7 +34,6 @@ const betaForm = /^[A-Za-z0-9._-]{1,64}$/;
 const maxBetas = 32;
 const maxBetaBytes = 2_048;
 
-/** @throws GatewayError `invalid_request` for headers that can't be sent on */
 function checkMessagesHeaders(headers: IncomingHeaders): void {
   versionIn(headers);
   betasIn(headers);

@@ -31,9 +31,6 @@ export type AdmittedCall = Pick<Admitted, 'model' | 'plan' | 'call' | 'reference
 /**
  * Returns the model with this id or alias, compared byte for byte, and the call with what it refers
  * to.
- *
- * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`,
- *   `invalid_request` for members that the model does not allow, and as `resolveReferences`
  */
 export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall> {
   const { call, key, route, received } = read;
@@ -68,7 +65,6 @@ export function isOfferedToo(model: Model, { alsoFor }: Pick<CallRoute, 'alsoFor
   return alsoFor !== undefined && protocolsOf(model).some((name) => alsoFor.includes(name));
 }
 
-/** @throws GatewayError `invalid_request` if the model makes fewer candidates than requested */
 export function checkCandidates(
   { demand }: Call,
   { candidates: { member: param, maximum } }: Protocol,

@@ -12,10 +12,6 @@ import { visibleModels } from './visible-models.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
-/**
- * @throws GatewayError `model_not_found`, the same for an unknown model and for one that this group
- *   must not see; for one that another API serves it names that API
- */
 export async function listModels(
   route: ModelsRoute,
   caller: Authenticated,

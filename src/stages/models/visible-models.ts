@@ -6,7 +6,6 @@ import type { RecordChecks } from '../ports/record-checks.ts';
 
 type ListChecks = Pick<RecordChecks, 'areModelLists'>;
 
-/** @throws GatewayError `store_unavailable` if the catalog fails */
 export async function visibleModels(
   { key, received: { settings, ports } }: Authenticated,
   protocols: readonly ProtocolName[],

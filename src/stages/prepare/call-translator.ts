@@ -237,17 +237,12 @@ function resultOf<T>(make: () => T): { readonly value: T } | { readonly error: u
   }
 }
 
-/**
- * @throws GatewayError `too_complex`, or `invalid_request` for faults that the scan leaves to the
- *   parser
- */
 function parsedBody({ body, isTooComplex }: Call): JsonObject {
   if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
   const parsed = parseBodyExactly(body);
   return isJsonObject(parsed) ? parsed : {};
 }
 
-/** @throws GatewayError `not_portable` that names what this upstream does not support */
 function prepareUpstreamCount(
   translation: Translation,
   counter: TokenCounter,

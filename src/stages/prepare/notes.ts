@@ -13,7 +13,6 @@ const maxNameLength = 128;
  * names.
  *
  * @param unasked the names that the caller did not ask for, which a strict model drops too
- * @throws GatewayError `not_portable` for the first of the others if the model is strict
  */
 export function droppedNote(
   dropped: readonly string[],

@@ -51,7 +51,6 @@ interface WrittenTranslation extends EmbeddingTranslation {
   readonly scales: boolean;
 }
 
-/** @throws GatewayError `not_portable` that names what this upstream does not support */
 export function prepareTranslatedEmbeddings(translation: EmbeddingTranslation): PreparedSeries {
   const { call, model, caller, dialect, codec, target } = translation;
   const { request } = caller;

@@ -26,7 +26,6 @@ export interface ImageTranslation {
   readonly strict: boolean;
 }
 
-/** @throws GatewayError `not_portable` that names what this upstream does not support */
 export function prepareTranslatedImage(translation: ImageTranslation): PreparedRequest {
   const { request, dialect, codec, target, head, strict } = translation;
   const exchange = codec.begin(request, target);

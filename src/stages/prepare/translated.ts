@@ -42,7 +42,6 @@ export interface Translation {
   readonly strict: boolean;
 }
 
-/** @throws GatewayError `not_portable` that names what this upstream does not support */
 export function prepareTranslated(translation: Translation): PreparedRequest {
   const { call, caller, dialect, client, target, head, strict } = translation;
   const exchange = client.content.begin(caller.request, target);

@@ -33,10 +33,7 @@ const usage: Shape = {
 };
 
 const message: Shape = {
-  id: read,
-  type: read,
-  role: read,
-  model: read,
+  ...reads('id', 'type', 'role', 'model'),
   content: blockShape,
   stop_reason: read,
   stop_details: { type: read, explanation: read },

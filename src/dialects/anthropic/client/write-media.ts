@@ -15,7 +15,6 @@ const accepted: AcceptedMedia = {
 
 const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(?:json|xml)\b/;
 
-/** @throws GatewayError `not_portable` for audio, video, foreign files, unsupported formats */
 export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities): WrittenBlocks {
   const mimeType = mimeTypeOf(part);
   // A URL without any hint of its type is most likely that of an image.

@@ -18,10 +18,6 @@ export interface WrittenConversation {
   readonly dropped: readonly string[];
 }
 
-/**
- * @throws GatewayError `not_portable` if no message remains, or if the conversation ends with the
- *   assistant and the model doesn't support prefill
- */
 export function writeConversation(
   request: ContentRequest,
   target: PartTarget,

@@ -22,7 +22,6 @@ export interface WrittenRequest {
 /** Used if neither the caller nor the catalog limits the output. */
 const defaultMaxTokens = 8_192;
 
-/** @throws GatewayError `not_portable` for members that Anthropic doesn't support */
 export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
   refuseUnsupported(request);
   const { capabilities } = target;

@@ -30,7 +30,6 @@ export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames 
   return functionNames([...declared, ...calledIn(turns)], rule);
 }
 
-/** @throws GatewayError `not_portable` for foreign tools, `invalid_request` for unknown names */
 export function writeTools(
   request: ContentRequest,
   target: PartTarget,

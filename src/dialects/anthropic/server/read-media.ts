@@ -19,7 +19,6 @@ import {
 
 export type ContentParts = readonly (TextPart | MediaPart)[];
 
-/** @throws GatewayError `invalid_request`, or `not_portable` for a file stored at Anthropic */
 export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
   const source = requiredObject(block, 'source', at);
   const path = `${at}.source`;
@@ -44,8 +43,6 @@ export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
 /**
  * Reads a document: a file, or text and images in its place. What the caller says about the
  * document becomes text before it.
- *
- * @throws GatewayError `invalid_request`, or `not_portable` for a file stored at Anthropic
  */
 export function readDocument(located: ObjectAtPath, drop: (at: string) => void): ContentParts {
   const { value: block, at } = located;
@@ -67,7 +64,6 @@ export function readDocument(located: ObjectAtPath, drop: (at: string) => void):
   }
 }
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readSearchResult(located: ObjectAtPath, drop: (at: string) => void): TextPart {
   const { value: block, at } = located;
   drop(at);

@@ -49,7 +49,6 @@ export function blocksOf({ value: message, at }: ObjectAtPath): readonly ObjectA
   return objectsIn(message, 'content', at);
 }
 
-/** @throws GatewayError `invalid_request`, or `not_portable` for a block only Anthropic knows */
 export function readUserBlock(located: ObjectAtPath, drop: Drop): readonly Part[] {
   const { value: block, at } = located;
   const type = requiredText(block, 'type', at);
@@ -183,15 +182,12 @@ const listedAs = 'messages.thinking';
  * Reads a `thinking` block of a history. One of this gateway holds, in an envelope, what the
  * upstream of an earlier reply needs back. A block of Anthropic's own has a signature that no other
  * provider can read, so it is left out.
- *
- * @throws GatewayError `invalid_request` for a member of the wrong type
  */
 export function readThinking({ value: block, at }: ObjectAtPath): ReadThinking {
   const text = textIn(block, 'thinking', at) ?? '';
   return readSealed(textIn(block, 'signature', at), text, at);
 }
 
-/** @throws GatewayError `invalid_request` for a member of the wrong type */
 export function readRedactedThinking({ value: block, at }: ObjectAtPath): ReadThinking {
   return readSealed(textIn(block, 'data', at), '', at);
 }

@@ -13,8 +13,6 @@ export interface RequestedReasoning {
 /**
  * Reads both members. A caller who doesn't ask for thinking is not shown any, even if an effort is
  * stated.
- *
- * @throws GatewayError `invalid_request` that names the member
  */
 export function readReasoning(body: JsonObject, drop: (at: string) => void): RequestedReasoning {
   const effort = readEffort(body);

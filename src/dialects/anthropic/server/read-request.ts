@@ -29,7 +29,6 @@ export interface ReadRequest {
   readonly context: ReplyContext;
 }
 
-/** @throws GatewayError `invalid_request`, `not_portable` for a member that can't be dropped */
 export function readRequest(body: JsonObject, requested: RequestedReply): ReadRequest {
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));
@@ -160,7 +159,6 @@ const fixedNames: Readonly<Record<RequestField, string>> = {
   system: 'system',
 };
 
-/** @throws GatewayError `not_portable` that names the member */
 function refuseUnsupported(body: JsonObject): void {
   if (integerIn(body, 'max_tokens', '') === 0) {
     throw notPortable(

@@ -39,8 +39,7 @@ const candidate: Shape = {
   ...reads('finishReason', 'finishMessage', 'safetyRatings', 'groundingMetadata'),
   ...reads('citationMetadata', 'urlContextMetadata'),
   logprobsResult: { chosenCandidates: token, topCandidates: { candidates: token } },
-  avgLogprobs: read,
-  tokenCount: read,
+  ...reads('avgLogprobs', 'tokenCount'),
 };
 
 /** Details for billing the host's account. Callers get the totals. */
@@ -55,7 +54,5 @@ const response: Shape = {
   candidates: candidate,
   promptFeedback: { blockReason: read, blockReasonMessage: read },
   usageMetadata: usage,
-  modelVersion: read,
-  responseId: read,
-  createTime: read,
+  ...reads('modelVersion', 'responseId', 'createTime'),
 };

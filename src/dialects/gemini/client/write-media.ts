@@ -22,11 +22,7 @@ const accepted: AcceptedMedia = {
   },
 };
 
-/**
- * The part with the media itself or its URL. The gateway doesn't fetch URLs itself.
- *
- * @throws GatewayError `not_portable` if Gemini wouldn't accept it
- */
+/** The part with the media itself or its URL. The gateway doesn't fetch URLs itself. */
 export function writeMedia(
   context: WriteContext,
   part: MediaPart,

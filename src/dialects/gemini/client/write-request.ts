@@ -13,7 +13,6 @@ import { signatureOf } from './write-results.ts';
 import { writeSettings } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
-/** @throws GatewayError `not_portable` that names a member that the model doesn't support */
 export function writeRequest(context: WriteContext): Readonly<Record<string, JsonNode>> {
   const { request, drop } = context;
   if (request.endUserId !== undefined) drop(request.names.endUserId);
@@ -35,7 +34,6 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
 /** Members next to `generationConfig` rather than inside it. */
 const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
 
-/** @throws GatewayError `not_portable` for a vital member that only another provider knows */
 function placeProviderMembers({ request, drop }: WriteContext): {
   readonly root: JsonObject;
   readonly generationConfig: JsonObject;

@@ -8,8 +8,6 @@ import { thinkingConfig } from './write-reasoning.ts';
 /**
  * @param format the members that set the output format
  * @param own the caller's own `generationConfig`, which takes precedence over the common settings
- * @throws GatewayError `not_portable` for more candidates or other modalities than the model
- *   supports
  */
 export function writeSettings(
   context: WriteContext,

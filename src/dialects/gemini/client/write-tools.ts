@@ -9,7 +9,6 @@ import { member } from '../../../json.ts';
 import { notPortable } from '../../not-portable.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
-/** @throws GatewayError `not_portable` for foreign tools, or a combination the model refuses */
 export function writeTools(context: WriteContext): {
   readonly tools: readonly Members[] | undefined;
   readonly toolConfig: Members | undefined;

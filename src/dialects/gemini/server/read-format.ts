@@ -29,7 +29,6 @@ interface RequestedFormat {
 
 const at = 'generationConfig';
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readFormat(config: JsonObject | undefined, drop: Drop): ReadFormat {
   const listed = readList(config, drop);
   const older = readOlder(config, drop);

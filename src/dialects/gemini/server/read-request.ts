@@ -48,7 +48,6 @@ const serviceTiers: Readonly<Record<string, string>> = {
   PRIORITY: 'priority',
 };
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readRequest(sent: JsonObject, { streamed }: RequestedReply): ContentRequest {
   const body = unwrapped(sent);
   const dropped = new Set<string>();

@@ -72,7 +72,6 @@ const efforts: Readonly<Record<string, ReasoningEffort>> = {
   MAX: 'max',
 };
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readSettings(body: JsonValue, drop: Drop): ReadSettings {
   const config = objectField(body, at, '');
   const { format, name, providerMembers } = readFormat(config, drop);

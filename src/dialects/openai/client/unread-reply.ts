@@ -35,15 +35,11 @@ const message: Shape = {
   ...signed,
   role: read,
   content: partShape,
-  refusal: read,
-  reasoning_content: read,
-  reasoning: read,
+  ...reads('refusal', 'reasoning_content', 'reasoning'),
   reasoning_details: reasoningDetail,
   tool_calls: {
     ...signed,
-    id: read,
-    type: read,
-    index: read,
+    ...reads('id', 'type', 'index'),
     function: called,
     custom: { name: read, input: read },
   },
@@ -60,9 +56,7 @@ const choice: Shape = {
   index: read,
   message,
   delta: message,
-  finish_reason: read,
-  stop_reason: read,
-  matched_stop: read,
+  ...reads('finish_reason', 'stop_reason', 'matched_stop'),
   logprobs: { content: { ...token, top_logprobs: token } },
 };
 

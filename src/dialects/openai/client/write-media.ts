@@ -12,12 +12,7 @@ const accepted: AcceptedMedia = {
   image: { types: /^image\/(?:png|jpe?g|gif|webp)$/, names: 'the image as PNG, JPEG, GIF or WebP' },
 };
 
-/**
- * Writes the part.
- *
- * @throws GatewayError `not_portable` if the upstream does not accept it: video, a file at another
- *   provider, an image or audio of a type that it can't read
- */
+/** Writes the part. */
 export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
   const { source } = part;
   if (source.type === 'file') {

@@ -19,7 +19,6 @@ import { reasoningPiece } from './write-reasoning.ts';
 import { samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
-/** @throws GatewayError `not_portable` for an unsupported member that cannot be dropped */
 export function writeRequest(
   sent: ContentRequest,
   target: UpstreamTarget,

@@ -29,7 +29,6 @@ import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/** @throws GatewayError `invalid_request` or `not_portable` that names the member */
 export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
   refuseModeration(body);
   return {

@@ -32,7 +32,6 @@ import { readContent, readTexts } from './read-parts.ts';
 import type { ToolNames } from './tool-names.ts';
 import { type BuiltTurns, TurnBuilder } from './turn-builder.ts';
 
-/** @throws GatewayError `invalid_request`, or `too_complex` for too many items */
 export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
   const input = presentMember(body, 'input');
   if (typeof input === 'string') return [];
@@ -55,7 +54,6 @@ export interface InputContext {
   readonly drop: (at: string) => void;
 }
 
-/** @throws GatewayError `invalid_request`, `not_portable` for an item that only OpenAI knows */
 export function readConversation(
   body: JsonObject,
   input: readonly ObjectAtPath[],
@@ -264,8 +262,6 @@ export interface ReadReasoning {
 /**
  * Reads a `reasoning` item: one block of reasoning, or one signature, that an upstream gave in an
  * earlier reply, in an envelope that names its provider.
- *
- * @throws GatewayError `invalid_request` for a member of the wrong type
  */
 export function readReasoningItem({ value: item, at }: ObjectAtPath): ReadReasoning {
   const sealed = textIn(item, 'encrypted_content', at) ?? '';

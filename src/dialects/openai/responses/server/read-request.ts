@@ -28,12 +28,7 @@ import { type DeclaredTools, namedTools, readToolChoice, readTools } from './rea
 import { type ToolNames, toolNames } from './tool-names.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member, or `not_portable` for a member or
- *   an item without which the request would mean something else
- */
+/** Reads the request. */
 export function readRequest(body: JsonObject, { streamed }: RequestedReply): ReadRequest {
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));
@@ -260,7 +255,6 @@ function objectOf(body: JsonObject, name: string): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
 }
 
-/** @throws GatewayError `not_portable` that names the member */
 function refuseUnsupported(body: JsonObject): void {
   refuseModeration(body);
   for (const [name, message] of refusals) {

@@ -46,12 +46,7 @@ interface ReadState {
   readonly drop: (at: string) => void;
 }
 
-/**
- * Reads the tools of the body and of the items.
- *
- * @throws GatewayError `invalid_request` for a malformed tool, `not_portable` for one that only
- *   code at the provider may call
- */
+/** Reads the tools of the body and of the items. */
 export function readTools(
   body: JsonObject,
   input: readonly ObjectAtPath[],
@@ -227,7 +222,6 @@ function isRunByClient({ value }: BuiltInTool): boolean {
   return member(value, 'execution') === 'client';
 }
 
-/** @throws GatewayError `not_portable` if it requires a tool that only OpenAI runs */
 export function readToolChoice(
   body: JsonObject,
   names: ToolNames,
