@@ -7,9 +7,13 @@ import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
 import { isLikeOwnSecret } from '../secret.ts';
-import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
-import { anthropicCaller } from './callers/anthropic.ts';
+import {
+  anthropicCaller,
+  anthropicKeyHeader,
+  anthropicVersionHeader,
+} from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
+import { openaiCaller } from './callers/openai.ts';
 import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
   callRoute,
@@ -358,4 +362,25 @@ function listed(names: readonly string[], conjunction: 'and' | 'or'): string {
   const last = names.at(-1) ?? '';
   const others = names.slice(0, -1).join(', ');
   return others === '' ? last : `${others} ${conjunction} ${last}`;
+}
+
+/** The headers that decide, except those that carry keys. */
+export const decidingHeaders: readonly string[] = [anthropicVersionHeader];
+
+export const sharedPathCallers: readonly Caller[] = [openaiCaller, geminiCaller, anthropicCaller];
+
+/**
+ * The clients that sent these headers. `anthropic-version` comes before `Authorization`, because
+ * Anthropic's newer SDKs send both; a native key counts only without `Authorization`, because
+ * Google's SDKs put a placeholder there.
+ */
+function callerByHeaders(
+  { headers, search }: Pick<GatewayRequest, 'search' | 'headers'>,
+  { nativeKeyHeaders, allowQueryKey }: KeySettings,
+): Caller {
+  if (headers[anthropicVersionHeader] !== undefined) return anthropicCaller;
+  if (headers.authorization !== undefined) return openaiCaller;
+  if (nativeKeyHeaders.some((name) => headers[name] !== undefined)) return geminiCaller;
+  if (allowQueryKey && new URLSearchParams(search).has('key')) return geminiCaller;
+  return headers[anthropicKeyHeader] === undefined ? openaiCaller : anthropicCaller;
 }

@@ -5,8 +5,7 @@
 
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
-import { resolveReference, schemasOf, typesOf } from './members.ts';
-import { mergedSchema } from './merge.ts';
+import { mergedSchema, resolveReference, schemasOf, typesOf } from './members.ts';
 
 export interface Trail {
   /** The references followed so far. A repeated one would recurse forever. */

@@ -1,7 +1,7 @@
 /** Reads an image generation request of the images protocol for translation to another dialect. */
 import { GatewayError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
-import type { ImageRequest } from '../image-codec.ts';
+import type { ImageRequest } from '../codec.ts';
 
 const handledMembers: ReadonlySet<string> = new Set([
   ...['model', 'prompt', 'n', 'size', 'quality', 'output_format', 'background', 'user'],

@@ -8,8 +8,7 @@ import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import type { Caller } from '../protocol.ts';
-import { bearerHeader, bearerSecret } from './bearer.ts';
-import { headerOnce } from './key-header.ts';
+import { bearerHeader, bearerSecret, headerOnce } from './key-header.ts';
 import { anthropicRateHeaders } from './rate-headers.ts';
 
 /** The page sizes of Anthropic's API. */

@@ -1,4 +1,4 @@
-/** Reads the header that carries the key. */
+/** Reads the headers that carry the key. */
 import { GatewayError } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 
@@ -28,4 +28,20 @@ export function headerOnce(request: GatewayRequest, name: string): string | unde
 
 function isListed(name: string, tokens: string): boolean {
   return tokens.split(',').some((token) => token.trim() === name);
+}
+
+export const bearerHeader = 'authorization';
+
+const bearer = 'Bearer ';
+
+/** The key; undefined if there is none, or more than one, or another scheme. */
+export function bearerSecret(request: GatewayRequest): string | undefined {
+  const value = headerOnce(request, bearerHeader);
+  if (value === undefined || !isBearer(value)) return undefined;
+  return value.includes(' ', bearer.length) ? undefined : value.slice(bearer.length);
+}
+
+function isBearer(value: string): boolean {
+  if (value.startsWith(bearer)) return true;
+  return value.slice(0, bearer.length).toLowerCase() === bearer.toLowerCase();
 }

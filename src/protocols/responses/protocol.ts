@@ -16,8 +16,7 @@ import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
 import { modelEdit, sessionHeader } from '../rules.ts';
-import { isOwnId } from './find-references.ts';
-import { readResponses } from './read.ts';
+import { isOwnId, readResponses } from './read.ts';
 
 const responsesRelay: RelayRules = {
   paths: {

@@ -12,13 +12,13 @@ import { estimateTokens } from '../../canonical/estimate-tokens.ts';
 import { capabilitiesOf } from '../../dialects/capabilities.ts';
 import type {
   CallerExchange,
+  ImageRequest,
   ReplyHead,
   TokenCounter,
   UpstreamTarget,
 } from '../../dialects/codec.ts';
 import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
 import type { EmbeddingCallerExchange } from '../../dialects/embedding-codec.ts';
-import type { ImageRequest } from '../../dialects/image-codec.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';

@@ -5,9 +5,14 @@
 
 import { operations } from '../../apis.ts';
 import { concatBytes } from '../../bytes/sse.ts';
-import type { ReplyHead, UpstreamTarget } from '../../dialects/codec.ts';
+import type {
+  ImageClientCodec,
+  ImageExchange,
+  ImageRequest,
+  ReplyHead,
+  UpstreamTarget,
+} from '../../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
-import type { ImageClientCodec, ImageExchange, ImageRequest } from '../../dialects/image-codec.ts';
 import { droppedNote } from './notes.ts';
 import {
   type Judgement,

@@ -3,9 +3,13 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
-import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { notPortable } from '../../not-portable.ts';
+import {
+  type AcceptedMedia,
+  checkMediaKind,
+  checkMediaType,
+  notPortable,
+} from '../../not-portable.ts';
 import type { Block, WrittenBlocks } from './written.ts';
 
 /** Documents other than PDF are sent as text. */

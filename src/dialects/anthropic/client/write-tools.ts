@@ -8,9 +8,13 @@ import type {
   Tool,
   ToolCallPart,
 } from '../../../canonical/request.ts';
-import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { isOverBudget, newShapeBudget, type ShapeBudget } from '../../../canonical/schema/shape.ts';
-import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
+import {
+  closedSchema,
+  holdsMap,
+  isLoosened,
+  objectSchema,
+} from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';

@@ -4,9 +4,10 @@ import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import type { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
 import { notPortable } from '../../not-portable.ts';
-import { mediaAtUrl, mediaInBase64 } from '../../read-media.ts';
 import {
   isList,
+  mediaAtUrl,
+  mediaInBase64,
   type ObjectAtPath,
   objectIn,
   objectsIn,

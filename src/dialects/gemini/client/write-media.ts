@@ -3,8 +3,12 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
-import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
-import { notPortable } from '../../not-portable.ts';
+import {
+  type AcceptedMedia,
+  checkMediaKind,
+  checkMediaType,
+  notPortable,
+} from '../../not-portable.ts';
 import type { WriteContext } from './write-context.ts';
 
 /**

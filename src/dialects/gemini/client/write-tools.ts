@@ -2,8 +2,8 @@
 
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
 import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
+import { withoutTitles } from '../../../canonical/schema/members.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
-import { withoutTitles } from '../../../canonical/schema/titles.ts';
 import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
 import { notPortable } from '../../not-portable.ts';

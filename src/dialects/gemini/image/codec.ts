@@ -2,8 +2,7 @@
 
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { GatewayError } from '../../../errors.ts';
-import type { WrittenReply } from '../../codec.ts';
-import type { ImageClientCodec, ImageRequest } from '../../image-codec.ts';
+import type { ImageClientCodec, ImageRequest, WrittenReply } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import { geminiImageTap } from './tap.ts';
 

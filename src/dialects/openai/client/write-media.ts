@@ -3,9 +3,13 @@
 import { dataUrl, mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
-import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { notPortable } from '../../not-portable.ts';
+import {
+  type AcceptedMedia,
+  checkMediaKind,
+  checkMediaType,
+  notPortable,
+} from '../../not-portable.ts';
 
 /** Files are left to the upstream: OpenAI adds formats, and compatible servers have their own. */
 const accepted: AcceptedMedia = {

@@ -13,10 +13,8 @@ import type {
 import type { UpstreamTarget } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
-import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
-import { reasoningPiece } from './write-reasoning.ts';
-import { samplingPiece } from './write-settings.ts';
+import { formatPiece, nameRule, reasoningPiece, samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
 export function writeRequest(

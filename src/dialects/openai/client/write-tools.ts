@@ -9,9 +9,8 @@ import type {
   FunctionTool,
   ToolChoice,
 } from '../../../canonical/request.ts';
-import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { isOverBudget, newShapeBudget } from '../../../canonical/schema/shape.ts';
-import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
+import { isLoosened, isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';

@@ -2,9 +2,11 @@
 import { mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
-import { audioType, mediaAtUrl, mediaInBase64 } from '../../read-media.ts';
 import {
+  audioType,
   isList,
+  mediaAtUrl,
+  mediaInBase64,
   type ObjectAtPath,
   objectsIn,
   presentMember,

@@ -6,6 +6,7 @@ import {
   type ContentRequest,
   chatNames,
   type Modality,
+  type OutputFormat,
   type ProviderMember,
   type Reasoning,
   type RequestField,
@@ -20,11 +21,12 @@ import {
   numberIn,
   objectIn,
   presentMember,
+  readSchemaFormat,
   refuse,
   refuseModeration,
+  requiredObject,
   textIn,
 } from '../../read-members.ts';
-import { readFormat } from './read-format.ts';
 import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
@@ -156,4 +158,35 @@ function camelCased(value: JsonValue): JsonValue {
 
 function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function readFormat(body: JsonObject): OutputFormat | undefined {
+  const format = objectIn(body, 'response_format', '');
+  if (format === undefined) return undefined;
+  switch (member(format, 'type')) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return jsonFormat(format);
+    case 'json_schema':
+      return readSchemaFormat(
+        requiredObject(format, 'json_schema', 'response_format'),
+        'response_format.json_schema',
+      );
+    default:
+      return refuse('response_format.type', 'must be "text", "json_object" or "json_schema".');
+  }
+}
+
+/** Together and Fireworks accept a schema with `json_object`. */
+function jsonFormat(format: JsonObject): OutputFormat {
+  const schema = member(format, 'schema');
+  if (!isJsonObject(schema)) return { type: 'json' };
+  return {
+    type: 'json_schema',
+    name: undefined,
+    description: undefined,
+    schema,
+    strict: undefined,
+  };
 }

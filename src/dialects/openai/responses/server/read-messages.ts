@@ -15,10 +15,10 @@ import type { SignatureMark } from '../../../../canonical/signature-marks.ts';
 import type { GatewayError } from '../../../../errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
-import { mediaInBase64 } from '../../../read-media.ts';
 import {
   flagIn,
   isList,
+  mediaInBase64,
   type ObjectAtPath,
   objectIn,
   objectsIn,

@@ -7,9 +7,11 @@ import { mimeTypeOfName } from '../../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
-import { audioType, mediaAtUrl, mediaInBase64 } from '../../../read-media.ts';
 import {
+  audioType,
   isList,
+  mediaAtUrl,
+  mediaInBase64,
   type ObjectAtPath,
   objectIn,
   objectsIn,
