@@ -4,7 +4,15 @@
  */
 
 import { GatewayError } from '../errors.ts';
-import { stringEnd } from '../json-strings.ts';
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  stringEnd,
+} from '../json-strings.ts';
 import type { Turn } from './request.ts';
 
 /** JSON values (strings, numbers, objects and so on) in the body of a translated call. */
@@ -90,9 +98,3 @@ function valuesIn(json: string): number {
 }
 
 const space = 0x20;
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;

@@ -308,3 +308,25 @@ export function unsentProviderData(
     return isSent(providerData, part) ? [] : [providerDataAt];
   });
 }
+
+/** The names of functions that are declared or were called; a renamed one is renamed everywhere. */
+export function namesOfFunctions({ tools, turns }: ContentRequest): readonly string[] {
+  const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
+  return [...declared, ...turns.flatMap(({ parts }) => namesOfCalls(parts))];
+}
+
+export function namesOfCalls(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : []));
+}
+
+/** What has no effect without tools, and what upstreams refuse there. */
+export function droppedWithoutTools({
+  toolChoice,
+  parallelToolCalls,
+  names,
+}: ContentRequest): readonly string[] {
+  return [
+    ...(toolChoice === undefined ? [] : [names.toolChoice]),
+    ...(parallelToolCalls === false ? [names.parallelToolCalls] : []),
+  ];
+}

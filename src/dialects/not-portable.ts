@@ -9,6 +9,13 @@ export function notPortable(param: string | undefined, message: string): Gateway
   return new GatewayError('not_portable', message, param === undefined ? {} : { param });
 }
 
+export function storedElsewhere(param: string): GatewayError {
+  return notPortable(
+    param,
+    'This model cannot read files stored at another provider. Send the bytes.',
+  );
+}
+
 /**
  * Everything was left out: blank texts, or reasoning that only another provider can read. No
  * upstream accepts a conversation without a message.

@@ -8,6 +8,7 @@
  */
 export type ReachMember = (typeof reachMembers)[number];
 
+/** All of them. */
 export const reachMembers = [
   ...['fallbacks', 'models', 'svg', 'route', 'provider', 'plugins', 'preset', 'advisor'],
   ...['file_id', 'container', 'thread', 'mcp', 'file_search', 'code_interpreter', 'shell'],

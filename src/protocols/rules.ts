@@ -1,4 +1,4 @@
-/** What several protocols share: checks of members, the call that they read, and edits of a body. */
+/** What several protocols share: checks of members, their calls, and edits of a body. */
 import { z } from 'zod';
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { Tape } from '../bytes/json/tape.ts';

@@ -1,12 +1,14 @@
 /** Writes the tools and the tool choice. */
 
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
-import type {
-  BuiltInTool,
-  ContentRequest,
-  FunctionTool,
-  Tool,
-  ToolCallPart,
+import {
+  type BuiltInTool,
+  type ContentRequest,
+  droppedWithoutTools,
+  type FunctionTool,
+  namesOfCalls,
+  namesOfFunctions,
+  type Tool,
 } from '../../../canonical/request.ts';
 import { isOverBudget, newShapeBudget, type ShapeBudget } from '../../../canonical/schema/shape.ts';
 import {
@@ -15,7 +17,7 @@ import {
   isLoosened,
   objectSchema,
 } from '../../../canonical/schema/strictness.ts';
-import { GatewayError } from '../../../errors.ts';
+import { type GatewayError, invalidRequest } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
@@ -28,10 +30,9 @@ export interface WrittenTools {
   readonly dropped: readonly string[];
 }
 
-export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames {
-  const declared = tools.filter((tool) => tool.kind === 'function').map(({ name }) => name);
+export function anthropicNames(request: ContentRequest): FunctionNames {
   const rule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 };
-  return functionNames([...declared, ...calledIn(turns)], rule);
+  return functionNames(namesOfFunctions(request), rule);
 }
 
 export function writeTools(
@@ -58,13 +59,7 @@ export function writeTools(
     ...(isOverBudget(budget) ? ['tools.schema'] : []),
   ];
   if (tools.length === 0) {
-    const dropsParallel = request.parallelToolCalls === false;
-    const { toolChoice, names } = request;
-    const allDropped = [
-      ...dropped,
-      ...(toolChoice === undefined ? [] : [names.toolChoice]),
-      ...(dropsParallel ? [names.parallelToolCalls] : []),
-    ];
+    const allDropped = [...dropped, ...droppedWithoutTools(request)];
     return { ...declarationsForHistory(request, target), dropped: allDropped };
   }
   return { tools, ...writeChoice(request, target, dropped) };
@@ -103,7 +98,7 @@ function isForeign(tool: Tool): boolean {
 }
 
 function badChoice(problem: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', `The tool choice ${problem}`, { param });
+  return invalidRequest(`The tool choice ${problem}`, param);
 }
 
 function writeFunction(
@@ -189,7 +184,7 @@ function declarationsForHistory(
   { turns }: ContentRequest,
   { names }: PartTarget,
 ): Omit<WrittenTools, 'dropped'> {
-  const called = [...new Set(calledIn(turns))];
+  const called = [...new Set(turns.flatMap(({ parts }) => namesOfCalls(parts)))];
   const tools = called.map((name) => ({
     name: names.upstream(name),
     input_schema: objectSchema(undefined),
@@ -199,11 +194,4 @@ function declarationsForHistory(
     choice: called.length === 0 ? undefined : { type: 'none' },
     requiresToolCall: false,
   };
-}
-
-function calledIn(turns: ContentRequest['turns']): readonly string[] {
-  return turns
-    .flatMap(({ parts }) => parts)
-    .filter((part): part is ToolCallPart => part.kind === 'tool_call')
-    .map(({ name }) => name);
 }

@@ -1,9 +1,8 @@
 /** Reads image and document blocks. */
 
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
-import type { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
-import { notPortable } from '../../not-portable.ts';
+import { storedElsewhere } from '../../not-portable.ts';
 import {
   isList,
   mediaAtUrl,
@@ -35,7 +34,7 @@ export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
         ...mediaAtUrl(requiredText(source, 'url', path), `${path}.url`, undefined),
       };
     case 'file':
-      throw storedFile(path);
+      throw storedElsewhere(`${path}.file_id`);
     default:
       return refuse(`${path}.type`, 'must be "base64" or "url".');
   }
@@ -59,7 +58,7 @@ export function readDocument(located: ObjectAtPath, drop: (at: string) => void):
     case 'content':
       return [...introduction(located, ['title', 'context'], drop), ...readPieces(source, path)];
     case 'file':
-      throw storedFile(path);
+      throw storedElsewhere(`${path}.file_id`);
     default:
       return refuse(`${path}.type`, 'must be "base64", "text", "content" or "url".');
   }
@@ -160,11 +159,4 @@ function readPiece(piece: ObjectAtPath): TextPart | MediaPart {
 function dropCitations({ value: block, at }: ObjectAtPath, drop: (at: string) => void): void {
   const citations = objectIn(block, 'citations', at);
   if (citations !== undefined && member(citations, 'enabled') === true) drop(`${at}.citations`);
-}
-
-function storedFile(path: string): GatewayError {
-  return notPortable(
-    `${path}.file_id`,
-    'This model cannot read files stored at another provider. Send the bytes.',
-  );
 }

@@ -15,6 +15,7 @@ import { type ReasoningEffort, reasoningEfforts } from '../../../ports/catalog.t
 import type { RequestedReply } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import {
+  effortIn,
   integerIn,
   isList,
   numberIn,
@@ -274,11 +275,7 @@ const efforts = reasoningEfforts.filter((effort) => effort !== 'none' && effort 
 
 function readEffort(body: JsonObject): ReasoningEffort | undefined {
   const value = presentMember(objectIn(body, 'output_config', ''), 'effort');
-  if (value === undefined) return undefined;
-  return (
-    efforts.find((known) => known === value) ??
-    refuse(effortName, `must be one of ${efforts.join(', ')}.`)
-  );
+  return effortIn(value, effortName, efforts);
 }
 
 /** Agents send less than Anthropic's minimum of 1,024, so that any positive number counts. */

@@ -2,7 +2,7 @@
 import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
-import type { ContentRequest } from '../../../canonical/request.ts';
+import { type ContentRequest, namesOfFunctions } from '../../../canonical/request.ts';
 import { member } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
 import { countIn } from '../../usage/usage-counts.ts';
@@ -71,12 +71,10 @@ function written(
 
 const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, maxLength: 128 } as const;
 
-function namesOf({ tools, toolChoice, turns }: ContentRequest): FunctionNames {
-  const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
-  const used = turns.flatMap(({ parts }) => parts.flatMap((part) => nameOf(part) ?? []));
-  return functionNames([...declared, ...(toolChoice?.names ?? []), ...used], rule);
-}
-
-function nameOf(part: ContentRequest['turns'][number]['parts'][number]): string | undefined {
-  return part.kind === 'tool_call' || part.kind === 'tool_result' ? part.name : undefined;
+function namesOf(request: ContentRequest): FunctionNames {
+  const results = request.turns.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'tool_result' ? (part.name ?? []) : [])),
+  );
+  const chosen = request.toolChoice?.names ?? [];
+  return functionNames([...namesOfFunctions(request), ...chosen, ...results], rule);
 }

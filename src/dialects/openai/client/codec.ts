@@ -1,6 +1,6 @@
 /** The client codec for OpenAI and compatible servers. */
 
-import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+import { type ContentRequest, chatNames } from '../../../canonical/request.ts';
 import type { ContentClientCodec } from '../../codec.ts';
 import { readReply, readStream } from './read-reply.ts';
 import { unreadMembers } from './unread-reply.ts';
@@ -22,32 +22,15 @@ export const openaiClient: ContentClientCodec = {
   },
 };
 
-const fields: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['logprobs', 'logprobs'],
-  ['max_completion_tokens', 'maxOutputTokens'],
-  ['max_tokens', 'maxOutputTokens'],
-  ['modalities', 'modalities'],
-  ['n', 'candidates'],
-  ['parallel_tool_calls', 'parallelToolCalls'],
-  ['presence_penalty', 'presencePenalty'],
-  ['reasoning_effort', 'reasoning'],
-  ['response_format', 'format'],
-  ['seed', 'seed'],
-  ['service_tier', 'serviceTier'],
-  ['stop', 'stop'],
-  ['temperature', 'temperature'],
-  ['tool_choice', 'toolChoice'],
-  ['tools', 'tools'],
-  ['top_k', 'topK'],
-  ['top_logprobs', 'logprobs'],
-  ['top_p', 'topP'],
-  ['user', 'endUserId'],
-  ['verbosity', 'verbosity'],
-]);
-
-/** Everything else has no counterpart: its positions are those of the translated body. */
+/** Positions in the messages are those of the translated body, which the caller doesn't know. */
 function callerParam(param: string, { names }: ContentRequest): string | undefined {
-  const field = fields.get(/^\w*/.exec(param)?.[0] ?? '');
-  return field === undefined ? undefined : names[field];
+  const [sent = ''] = /^\w*/.exec(param) ?? [];
+  const name = otherNames.get(sent) ?? sent;
+  if (name === chatNames.system) return undefined;
+  return Object.entries(names).find(([field]) => Reflect.get(chatNames, field) === name)?.[1];
 }
+
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', chatNames.maxOutputTokens],
+  ['top_logprobs', chatNames.logprobs],
+]);

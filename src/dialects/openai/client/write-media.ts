@@ -9,6 +9,7 @@ import {
   checkMediaKind,
   checkMediaType,
   notPortable,
+  storedElsewhere,
 } from '../../not-portable.ts';
 
 /** Files are left to the upstream: OpenAI adds formats, and compatible servers have their own. */
@@ -16,15 +17,9 @@ const accepted: AcceptedMedia = {
   image: { types: /^image\/(?:png|jpe?g|gif|webp)$/, names: 'the image as PNG, JPEG, GIF or WebP' },
 };
 
-/** Writes the part. */
 export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
   const { source } = part;
-  if (source.type === 'file') {
-    throw notPortable(
-      part.at,
-      'This model cannot read files stored at another provider. Send the bytes.',
-    );
-  }
+  if (source.type === 'file') throw storedElsewhere(part.at);
   if (source.type === 'url') return remoteImage(part, source.url, flags);
   const kind = mediaKindOf(part.mimeType);
   if (kind === 'video')

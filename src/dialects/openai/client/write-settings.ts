@@ -7,7 +7,6 @@ import {
   type ContentRequest,
   changesVerbosity,
   type OutputFormat,
-  type RequestField,
 } from '../../../canonical/request.ts';
 import { isStrictSchema } from '../../../canonical/schema/strictness.ts';
 import { member } from '../../../json.ts';
@@ -23,10 +22,10 @@ export function samplingPiece(request: ContentRequest, flags: ResolvedCapabiliti
   return mergePieces([
     copyMember(request, flags.maxTokensField, 'maxOutputTokens'),
     temperature(request, flags),
-    topK(request, flags),
-    penalty(request, flags, { field: 'presencePenalty', name: 'presence_penalty' }),
-    penalty(request, flags, { field: 'frequencyPenalty', name: 'frequency_penalty' }),
-    flags.seed ? copyMember(request, 'seed', 'seed') : dropIfSet(request, 'seed'),
+    copyIf(flags.topK, request, 'top_k', 'topK'),
+    penalty(request, flags, 'presence_penalty', 'presencePenalty'),
+    penalty(request, flags, 'frequency_penalty', 'frequencyPenalty'),
+    copyIf(flags.seed, request, 'seed', 'seed'),
     stop(request, flags),
     candidates(request, flags),
     logprobs(request, flags),
@@ -53,41 +52,32 @@ function copyMember(request: ContentRequest, name: string, field: CopiedField): 
   return value === undefined ? emptyPiece : membersPiece({ [name]: value });
 }
 
-function dropIfSet(request: ContentRequest, field: RequestField & keyof ContentRequest): Piece {
-  return request[field] === undefined ? emptyPiece : droppedPiece(request.names[field]);
+function copyIf(
+  isTaken: boolean,
+  request: ContentRequest,
+  name: string,
+  field: Exclude<CopiedField, 'maxOutputTokens' | 'endUserId'>,
+): Piece {
+  if (isTaken || request[field] === undefined) return copyMember(request, name, field);
+  return droppedPiece(request.names[field]);
 }
 
 function temperature(request: ContentRequest, { sampling }: ResolvedCapabilities): Piece {
-  const both = [
-    copyMember(request, 'temperature', 'temperature'),
-    copyMember(request, 'top_p', 'topP'),
-  ];
-  if (sampling === 'any') return mergePieces(both);
-  if (sampling === 'none') {
-    return mergePieces([dropIfSet(request, 'temperature'), dropIfSet(request, 'topP')]);
-  }
-  if (request.temperature === undefined) return copyMember(request, 'top_p', 'topP');
+  const takesTopP = sampling === 'any' || (sampling === 'one' && request.temperature === undefined);
   return mergePieces([
-    copyMember(request, 'temperature', 'temperature'),
-    dropIfSet(request, 'topP'),
+    copyIf(sampling !== 'none', request, 'temperature', 'temperature'),
+    copyIf(takesTopP, request, 'top_p', 'topP'),
   ]);
-}
-
-function topK(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  return flags.topK ? copyMember(request, 'top_k', 'topK') : dropIfSet(request, 'topK');
 }
 
 /** 0 is every provider's default, and some reject even that. */
 function penalty(
   request: ContentRequest,
   { penalties }: ResolvedCapabilities,
-  {
-    field,
-    name,
-  }: { readonly field: 'presencePenalty' | 'frequencyPenalty'; readonly name: string },
+  name: string,
+  field: 'presencePenalty' | 'frequencyPenalty',
 ): Piece {
-  if (request[field] === 0) return emptyPiece;
-  return penalties ? copyMember(request, name, field) : dropIfSet(request, field);
+  return request[field] === 0 ? emptyPiece : copyIf(penalties, request, name, field);
 }
 
 function stop(request: ContentRequest, { stopLimit }: ResolvedCapabilities): Piece {
@@ -146,17 +136,16 @@ function audioFormat({ streamed }: ContentRequest): 'pcm16' | 'wav' {
 }
 
 /** The service tiers that mean the same at both providers. */
-const tiers: Readonly<Record<string, string>> = {
-  auto: 'auto',
-  default: 'default',
-  standard: 'default',
-  flex: 'flex',
-  priority: 'priority',
-};
+const tiers: ReadonlyMap<string, string> = new Map([
+  ['auto', 'auto'],
+  ['default', 'default'],
+  ['standard', 'default'],
+  ['flex', 'flex'],
+  ['priority', 'priority'],
+]);
 
 function serviceTier(request: ContentRequest): Piece {
-  if (request.serviceTier === undefined) return emptyPiece;
-  const tier = Object.entries(tiers).find(([name]) => name === request.serviceTier)?.[1];
+  const tier = tiers.get(request.serviceTier ?? '');
   if (tier !== undefined) return membersPiece({ service_tier: tier });
   return asksForTier(request) ? droppedPiece(request.names.serviceTier) : emptyPiece;
 }

@@ -3,11 +3,12 @@
 import { grammarOf } from '../../../canonical/custom-tools.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
-import type {
-  BuiltInTool,
-  ContentRequest,
-  FunctionTool,
-  ToolChoice,
+import {
+  type BuiltInTool,
+  type ContentRequest,
+  droppedWithoutTools,
+  type FunctionTool,
+  type ToolChoice,
 } from '../../../canonical/request.ts';
 import { isOverBudget, newShapeBudget } from '../../../canonical/schema/shape.ts';
 import { isLoosened, isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
@@ -28,16 +29,7 @@ export function toolsPiece(request: ContentRequest, context: ToolContext): Piece
   const choice = choicePiece(request, context);
   // OpenAI rejects both members below if there are no tools, and they would have no effect.
   if (tools.length === 0) {
-    const { toolChoice, parallelToolCalls, names } = request;
-    const isLeftOut = parallelToolCalls === false;
-    return {
-      members: {},
-      dropped: [
-        ...dropped,
-        ...(toolChoice === undefined ? [] : [names.toolChoice]),
-        ...(isLeftOut ? [names.parallelToolCalls] : []),
-      ],
-    };
+    return { members: {}, dropped: [...dropped, ...droppedWithoutTools(request)] };
   }
   return mergePieces([
     { members: { tools: offeredTools(tools, request, context) }, dropped },

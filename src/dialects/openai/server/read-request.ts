@@ -12,9 +12,9 @@ import {
   type RequestField,
 } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { reasoningEfforts } from '../../../ports/catalog.ts';
 import type { RequestedReply } from '../../codec.ts';
 import {
+  effortIn,
   flagIn,
   integerIn,
   isList,
@@ -78,11 +78,8 @@ function readLogprobs(body: JsonObject): ContentRequest['logprobs'] {
 
 /** A caller who requests an effort also receives the reasoning, as at Google's chat endpoint. */
 function readReasoning(body: JsonObject): Reasoning | undefined {
-  const value = presentMember(body, 'reasoning_effort');
-  if (value === undefined) return undefined;
-  const effort =
-    reasoningEfforts.find((known) => known === value) ??
-    refuse('reasoning_effort', `must be one of ${reasoningEfforts.join(', ')}.`);
+  const effort = effortIn(presentMember(body, 'reasoning_effort'), 'reasoning_effort');
+  if (effort === undefined) return undefined;
   return { effort, budgetTokens: undefined, includeThoughts: effort !== 'none' };
 }
 

@@ -3,7 +3,6 @@
 import { checkMessageCount, checkNestedJson } from '../../../../canonical/complexity.ts';
 import { customArguments } from '../../../../canonical/custom-tools.ts';
 import { type Envelope, openEnvelope, providerDataOf } from '../../../../canonical/envelope.ts';
-import { jsonText } from '../../../../canonical/raw-json.ts';
 import type {
   MediaPart,
   ReasoningPart,
@@ -16,6 +15,7 @@ import type { GatewayError } from '../../../../errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
 import {
+  argumentsText,
   flagIn,
   isList,
   mediaInBase64,
@@ -26,9 +26,10 @@ import {
   refuse,
   requiredText,
   textIn,
+  textsOnly,
 } from '../../../read-members.ts';
 import type { CallerTool } from './exchange.ts';
-import { readContent, readTexts } from './read-parts.ts';
+import { readContent } from './read-parts.ts';
 import type { ToolNames } from './tool-names.ts';
 import { type BuiltTurns, TurnBuilder } from './turn-builder.ts';
 
@@ -171,7 +172,7 @@ function readMessage(located: ObjectAtPath, { builder, drop }: ItemContext): voi
       return;
     case 'system':
     case 'developer':
-      builder.addInstruction(readTexts(located, drop));
+      builder.addInstruction(textsOnly(readContent(located, 'content', drop)));
       return;
     default:
       refuse(`${at}.role`, 'must be "system", "developer", "user" or "assistant".');
@@ -201,14 +202,10 @@ function readCall(
     id: requiredText(item, 'call_id', at),
     name: names.flat(calledTool(located, kind)),
     arguments:
-      kind === 'custom' ? customArguments(textIn(item, 'input', at) ?? '') : argumentsOf(item),
+      kind === 'custom'
+        ? customArguments(textIn(item, 'input', at) ?? '')
+        : argumentsText(presentMember(item, 'arguments')),
   };
-}
-
-/** Some callers send the arguments as an object. */
-function argumentsOf(item: JsonObject): string {
-  const sent = presentMember(item, 'arguments') ?? '';
-  return typeof sent === 'string' ? sent : jsonText(sent);
 }
 
 /** Refuses calls by a program and asynchronous calls: their results have another meaning. */

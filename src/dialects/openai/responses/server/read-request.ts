@@ -11,10 +11,10 @@ import {
   type RequestField,
 } from '../../../../canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
-import { type ReasoningEffort, reasoningEfforts } from '../../../../ports/catalog.ts';
 import type { RequestedReply } from '../../../codec.ts';
 import { notPortable } from '../../../not-portable.ts';
 import {
+  effortIn,
   flagIn,
   integerIn,
   numberIn,
@@ -291,10 +291,7 @@ interface RequestedFormat {
 
 /** Reads the last format that is set. */
 function readFormat(body: JsonObject, input: readonly ObjectAtPath[]): RequestedFormat {
-  const updates = input
-    .filter(({ value }) => member(value, 'type') === 'configuration_update')
-    .toReversed();
-  for (const { value, at } of [...updates, { value: body, at: '' }]) {
+  for (const { value, at } of settingsIn(body, input)) {
     const path = at === '' ? 'text' : `${at}.text`;
     const text = objectIn(value, 'text', at);
     const format = text === undefined ? undefined : objectIn(text, 'format', path);
@@ -338,7 +335,7 @@ function readReasoning(
   const last = lastEffort(body, input);
   const name = last?.at ?? (wantsSummary ? 'reasoning.summary' : 'reasoning.effort');
   if (last === undefined && !wantsSummary) return { reasoning: undefined, wantsSummary, name };
-  const effort = last === undefined ? undefined : effortOf(last.value, last.at);
+  const effort = last === undefined ? undefined : effortIn(last.value, last.at);
   const reasoning = { effort, budgetTokens: undefined, includeThoughts: wantsSummary };
   return { reasoning, wantsSummary, name };
 }
@@ -358,10 +355,7 @@ function lastEffort(
   body: JsonObject,
   input: readonly ObjectAtPath[],
 ): { readonly value: JsonValue; readonly at: string } | undefined {
-  const updates = input
-    .filter(({ value }) => member(value, 'type') === 'configuration_update')
-    .toReversed();
-  for (const { value, at } of [...updates, { value: body, at: '' }]) {
+  for (const { value, at } of settingsIn(body, input)) {
     const path = at === '' ? 'reasoning' : `${at}.reasoning`;
     const effort = presentMember(objectIn(value, 'reasoning', at), 'effort');
     if (effort !== undefined) return { value: effort, at: `${path}.effort` };
@@ -369,9 +363,8 @@ function lastEffort(
   return undefined;
 }
 
-function effortOf(value: JsonValue, at: string): ReasoningEffort {
-  return (
-    reasoningEfforts.find((known) => known === value) ??
-    refuse(at, `must be one of ${reasoningEfforts.join(', ')}.`)
-  );
+/** The body and the items that change its settings, the last one first. */
+function settingsIn(body: JsonObject, input: readonly ObjectAtPath[]): readonly ObjectAtPath[] {
+  const updates = input.filter(({ value }) => member(value, 'type') === 'configuration_update');
+  return [{ value: body, at: '' }, ...updates].toReversed();
 }

@@ -6,9 +6,10 @@
 import { customParameters } from '../../../../canonical/custom-tools.ts';
 import { jsonText } from '../../../../canonical/raw-json.ts';
 import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../../canonical/request.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import { isJsonObject, items, type JsonObject, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
 import {
+  choiceMode,
   flagIn,
   type ObjectAtPath,
   objectIn,
@@ -229,7 +230,7 @@ export function readToolChoice(
 ): ToolChoice | undefined {
   const choice = presentMember(body, 'tool_choice');
   if (choice === undefined) return undefined;
-  const mode = modeOf(choice);
+  const mode = choiceMode(choice);
   if (mode !== undefined) return { mode, names: [] };
   if (!isJsonObject(choice)) return refuseChoice();
   const located = { value: choice, at: 'tool_choice' };
@@ -246,7 +247,7 @@ export function readToolChoice(
 
 /** Only tools that the caller runs can be allowed; others are left out. */
 function readAllowed(choice: JsonObject, names: ToolNames, drop: (at: string) => void): ToolChoice {
-  const mode = modeOf(presentMember(choice, 'mode'));
+  const mode = choiceMode(presentMember(choice, 'mode'));
   if (mode !== 'auto' && mode !== 'required') {
     return refuse('tool_choice.mode', 'must be "auto" or "required".');
   }
@@ -270,10 +271,6 @@ function flatNameOf({ value: tool, at }: ObjectAtPath, names: ToolNames): string
   if (type !== 'function' && type !== 'custom') return undefined;
   const name = requiredText(tool, 'name', at);
   return names.flat({ namespace: textIn(tool, 'namespace', at), name });
-}
-
-function modeOf(choice: JsonValue | undefined): ToolChoice['mode'] | undefined {
-  return choice === 'auto' || choice === 'none' || choice === 'required' ? choice : undefined;
 }
 
 function refuseChoice(): never {
