@@ -241,3 +241,8 @@ export function isError(value: unknown): value is Error {
 function has(error: unknown, member: string): boolean {
   return typeof error === 'object' && error !== null && member in error;
 }
+
+/** A message with the name of a wrong parameter, for error formats without a member for it. */
+export function namedMessage({ message, param }: GatewayError): string {
+  return param === undefined || message.includes(param) ? message : `\`${param}\`: ${message}`;
+}

@@ -1,7 +1,9 @@
 /** What several protocols share: checks of members, their calls, and edits of a body. */
 import { z } from 'zod';
-import type { MemberEdit } from '../bytes/body/splice.ts';
-import type { Tape } from '../bytes/json/tape.ts';
+import { wholeBody } from '../bytes/body/body.ts';
+import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
+import { scanBody } from '../bytes/json/scan/body.ts';
+import { none, root, type Tape } from '../bytes/json/tape.ts';
 import type { Call, Demand } from '../call.ts';
 import { quoted } from '../canonical/raw-json.ts';
 import type { FailureReason } from '../failure-reasons.ts';
@@ -77,4 +79,16 @@ const sessionName = /^[!-~]{1,64}$/;
 export function sessionHeader(headers: IncomingHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' && sessionName.test(value) ? value : undefined;
+}
+
+/** Returns the edit of the outer member; undefined if the body has no object of that name. */
+export function editInside(
+  { tape }: Call,
+  outerName: string,
+  edit: MemberEdit,
+): MemberEdit | undefined {
+  const outer = tape.get(root, outerName);
+  if (outer === none || !tape.isObject(outer)) return undefined;
+  const inner = scanBody(wholeBody(tape.raw(outer)));
+  return { name: outerName, value: Buffer.concat(spliceMembers(inner, [edit])).toString('utf8') };
 }

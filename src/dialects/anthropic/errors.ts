@@ -5,10 +5,9 @@
  */
 import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
+import { type ErrorCode, type GatewayError, namedMessage, statusOf } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member, nonEmpty } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
-import { namedMessage } from '../named-message.ts';
 import type { FailureReport } from '../taps/tap.ts';
 
 /** Anthropic's status of each type, since an error in a stream has no other status. */

@@ -4,7 +4,7 @@
  */
 import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { type GatewayError, statusOf } from '../../errors.ts';
+import { type GatewayError, namedMessage, statusOf } from '../../errors.ts';
 import {
   isJsonObject,
   items,
@@ -14,7 +14,6 @@ import {
   nonEmpty,
 } from '../../json.ts';
 import { bareMessage, failureStatus, meaningOf, namesCallerResource } from '../failure-meaning.ts';
-import { namedMessage } from '../named-message.ts';
 import { statedWaitMs } from '../retry-after.ts';
 import type { FailureReport } from '../taps/tap.ts';
 

@@ -6,7 +6,6 @@ import { replyParser } from '../../bounded-json.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
-import { editInside } from '../../dialects/edit-inside.ts';
 import { openaiImageCounter } from '../../dialects/openai/count-images.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
@@ -28,7 +27,7 @@ import {
   readObject,
 } from '../fields.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
-import { flagField, modelEdit, modelField, newCall, positiveField } from '../rules.ts';
+import { editInside, flagField, modelEdit, modelField, newCall, positiveField } from '../rules.ts';
 
 const chatRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [

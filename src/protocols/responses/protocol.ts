@@ -2,15 +2,15 @@
 
 import { apiCalls, operations } from '../../apis.ts';
 import { replyParser } from '../../bounded-json.ts';
+import { watchIds } from '../../bytes/json/stream/watch.ts';
 import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { refusesSealedContent, responseFailure } from '../../dialects/openai/responses/errors.ts';
-import { referableDocument } from '../../dialects/openai/responses/referable.ts';
 import { responsesStreamTap } from '../../dialects/openai/responses/stream-tap.ts';
 import { toolCallsIn, withToolCalls } from '../../dialects/openai/responses/tool-calls.ts';
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
-import type { ReferableReply } from '../../dialects/taps/tap.ts';
+import type { ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
 import { GatewayError } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
@@ -123,4 +123,17 @@ function refuseStream(query: URLSearchParams, part: string | undefined): void {
     'A stored response is read as one document. Leave `stream` out.',
     { param: 'stream' },
   );
+}
+
+/** The tap of one document, which collects the ids in it as well. */
+function referableDocument(tap: StreamTap): StreamTap {
+  const ids = watchIds('output');
+  return {
+    ...tap,
+    write: (chunk) => {
+      ids.write(chunk);
+      return tap.write(chunk);
+    },
+    referable: () => ({ replyId: ids.own(), items: ids.ofElements().map((id) => ({ id })) }),
+  };
 }
