@@ -5,7 +5,7 @@
 import { parsedValue } from '../bytes/json/scan/body.ts';
 import { root, type Tape, type Value } from '../bytes/json/tape.ts';
 import { checkMerged } from '../canonical/complexity.ts';
-import { GatewayError } from '../errors.ts';
+import { type GatewayError, invalidRequest } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import { refuseDifferent } from './spellings.ts';
 
@@ -89,5 +89,5 @@ function checkMember(
 }
 
 function refused(message: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', message, { param });
+  return invalidRequest(message, param);
 }

@@ -3,7 +3,7 @@
  * the gateway might read one and the upstream the other.
  */
 import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
-import { GatewayError } from '../errors.ts';
+import { type GatewayError, invalidRequest } from '../errors.ts';
 import { guardedRows } from './guarded-members.ts';
 
 /** Refuses different values under names that mean the same. Null counts as missing. */
@@ -72,7 +72,7 @@ export function refuseOtherCase(name: string, at = ''): void {
   const spelled = spelledByFold.get(isPlain.test(name) ? name : folded(name));
   if (spelled === undefined || spelled === name) return;
   const param = `${at}${name}`;
-  throw new GatewayError('invalid_request', `Write \`${param}\` as \`${spelled}\`.`, { param });
+  throw invalidRequest(`Write \`${param}\` as \`${spelled}\`.`, param);
 }
 
 /** Equal for names that differ in case alone, also by `ſ` and the Kelvin sign, as Go has it. */
@@ -81,9 +81,8 @@ function folded(name: string): string {
 }
 
 function different(first: string, second: string, at: string): GatewayError {
-  return new GatewayError(
-    'invalid_request',
+  return invalidRequest(
     `\`${at}${first}\` and \`${at}${second}\` differ. Send only one of them.`,
-    { param: `${at}${first}` },
+    `${at}${first}`,
   );
 }

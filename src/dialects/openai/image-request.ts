@@ -1,5 +1,5 @@
 /** Reads an image generation request of the images protocol for translation to another dialect. */
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ImageRequest } from '../codec.ts';
 
@@ -17,9 +17,7 @@ const handledMembers: ReadonlySet<string> = new Set([
 export function readImageRequest(body: JsonObject): ImageRequest {
   const prompt = text(body, 'prompt');
   if (prompt === undefined) {
-    throw new GatewayError('invalid_request', '`prompt` is missing. Describe the image.', {
-      param: 'prompt',
-    });
+    throw invalidRequest('`prompt` is missing. Describe the image.', 'prompt');
   }
   return {
     prompt,
@@ -38,16 +36,14 @@ export function readImageRequest(body: JsonObject): ImageRequest {
 function text(body: JsonObject, name: string): string | undefined {
   const value = presentMember(body, name);
   if (value === undefined || typeof value === 'string') return value;
-  throw new GatewayError('invalid_request', `\`${name}\` must be a string.`, { param: name });
+  throw invalidRequest(`\`${name}\` must be a string.`, name);
 }
 
 function count(body: JsonObject, name: string): number | undefined {
   const value = presentMember(body, name);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new GatewayError('invalid_request', `\`${name}\` must be a whole number of at least 1.`, {
-    param: name,
-  });
+  throw invalidRequest(`\`${name}\` must be a whole number of at least 1.`, name);
 }
 
 function presentMember(body: JsonObject, name: string): JsonValue | undefined {

@@ -3,7 +3,7 @@
  * the paths that they share with OpenAI's clients, and at paths that are not served.
  */
 import { anthropicErrorText } from '../../dialects/anthropic/errors.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
@@ -61,9 +61,7 @@ function limitOf(text: string | null): number {
   if (text === null || text === '') return defaultLimit;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= maxLimit) return limit;
-  throw new GatewayError('invalid_request', '`limit` must be a number from 1 to 1000.', {
-    param: 'limit',
-  });
+  throw invalidRequest('`limit` must be a number from 1 to 1000.', 'limit');
 }
 
 function cursorIndex(
@@ -75,10 +73,9 @@ function cursorIndex(
   if (id === null || id === '') return undefined;
   const index = models.findIndex((model) => model.id === id);
   if (index !== -1) return index;
-  throw new GatewayError(
-    'invalid_request',
+  throw invalidRequest(
     `\`${name}\` is not the id of a model in this list. Start again without it.`,
-    { param: name },
+    name,
   );
 }
 

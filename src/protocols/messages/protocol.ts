@@ -12,7 +12,7 @@ import { pingEvent } from '../../dialects/anthropic/stream-events.ts';
 import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
 import { messageUsage, usageOfObject } from '../../dialects/anthropic/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
-import { GatewayError, invalidRequest } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { IncomingHeaders } from '../../http.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
@@ -86,10 +86,9 @@ function ownBetas({ headers = {} }: Channel): readonly string[] | undefined {
 function versionIn(headers: IncomingHeaders): string {
   const version = headers[anthropicVersionHeader] ?? defaultVersion;
   if (typeof version === 'string' && versionForm.test(version)) return version;
-  throw new GatewayError(
-    'invalid_request',
+  throw invalidRequest(
     `The header ${anthropicVersionHeader} must be sent once, as a date: ${defaultVersion}.`,
-    { param: anthropicVersionHeader },
+    anthropicVersionHeader,
   );
 }
 
@@ -100,11 +99,10 @@ function betasIn(headers: IncomingHeaders): readonly string[] {
   const flags = flagsIn(value);
   const isLegal = value.length <= maxBetaBytes && flags.length <= maxBetas;
   if (isLegal && flags.every((flag) => betaForm.test(flag))) return flags;
-  throw new GatewayError(
-    'invalid_request',
+  throw invalidRequest(
     `The header ${betaHeader} must be a list of at most ${maxBetas} flags and ${maxBetaBytes} ` +
       'bytes, separated by commas, each of 1 to 64 letters, digits, dots, dashes and underscores.',
-    { param: betaHeader },
+    betaHeader,
   );
 }
 

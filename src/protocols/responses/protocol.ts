@@ -11,7 +11,7 @@ import { toolCallsIn, withToolCalls } from '../../dialects/openai/responses/tool
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
 import type { ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
@@ -118,11 +118,7 @@ export const responses: Protocol = {
 function refuseStream(query: URLSearchParams, part: string | undefined): void {
   const isWhole = query.getAll('stream').every((value) => value === '' || value === 'false');
   if (part !== undefined || isWhole) return;
-  throw new GatewayError(
-    'invalid_request',
-    'A stored response is read as one document. Leave `stream` out.',
-    { param: 'stream' },
-  );
+  throw invalidRequest('A stored response is read as one document. Leave `stream` out.', 'stream');
 }
 
 /** The tap of one document, which collects the ids in it as well. */

@@ -4,7 +4,7 @@
  */
 import type { FairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call } from '../../call.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
@@ -71,9 +71,5 @@ export function checkCandidates(
   { maxCandidates = maximum }: Model,
 ): void {
   if (demand.candidates <= maxCandidates) return;
-  throw new GatewayError(
-    'invalid_request',
-    `\`${param}\` may be at most ${maxCandidates} for this model.`,
-    { param },
-  );
+  throw invalidRequest(`\`${param}\` may be at most ${maxCandidates} for this model.`, param);
 }

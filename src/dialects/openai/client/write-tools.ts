@@ -12,7 +12,7 @@ import {
 } from '../../../canonical/request.ts';
 import { isOverBudget, newShapeBudget } from '../../../canonical/schema/shape.ts';
 import { isLoosened, isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
-import { GatewayError } from '../../../errors.ts';
+import { invalidRequest } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
@@ -170,7 +170,7 @@ function refuseUnknownNames({ tools, names }: ContentRequest, choice: ToolChoice
   const declared = new Set(tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : [])));
   if (choice.names.every((name) => declared.has(name))) return;
   const message = 'The tool choice names a function that is not declared. Declare it in the tools.';
-  throw new GatewayError('invalid_request', message, { param: names.toolChoice });
+  throw invalidRequest(message, names.toolChoice);
 }
 
 function parallelPiece(request: ContentRequest, { flags }: ToolContext): Piece {
