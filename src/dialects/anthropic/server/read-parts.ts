@@ -1,7 +1,7 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
 
 import type { RawValues } from '../../../bytes/json/edit-elements.ts';
-import { type Envelope, openEnvelope, providerDataOf } from '../../../canonical/envelope.ts';
+import { openEnvelope } from '../../../canonical/envelope.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type {
   Part,
@@ -10,7 +10,11 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../canonical/request.ts';
-import type { SignatureMark, TurnEntry } from '../../../canonical/signature-marks.ts';
+import {
+  envelopeEntries,
+  type SignatureMark,
+  type TurnEntry,
+} from '../../../canonical/signature-marks.ts';
 import type { GatewayError } from '../../../errors.ts';
 import { notPortable } from '../../not-portable.ts';
 import {
@@ -196,22 +200,5 @@ function readSealed(sealed: string | undefined, shown: string, at: string): Read
   const envelope = openEnvelope(sealed ?? '');
   return envelope === undefined
     ? { entries: [], dropped: [listedAs] }
-    : { entries: entriesOf(envelope, shown, at), dropped: [] };
-}
-
-function entriesOf(envelope: Envelope, shown: string, at: string): ReadThinking['entries'] {
-  const { kind, text = shown, callId } = envelope;
-  const providerData = providerDataOf(envelope);
-  if (providerData === undefined) return unsigned(text, at);
-  const signed = { at: listedAs, providerData } as const;
-  if (kind === 'call' || kind === 'text') {
-    const mark = { kind: 'signature_mark', signs: kind, callId, ...signed } as const;
-    return [...unsigned(text, at), mark];
-  }
-  const reasoning = kind === 'redacted' ? '' : text;
-  return [{ kind: 'reasoning', text: reasoning, ...signed, providerDataAt: listedAs }];
-}
-
-function unsigned(text: string, at: string): readonly ReasoningPart[] {
-  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
+    : { entries: envelopeEntries(envelope, shown, { at, sealedAt: listedAs }), dropped: [] };
 }

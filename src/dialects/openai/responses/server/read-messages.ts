@@ -2,7 +2,7 @@
 
 import { checkMessageCount, checkNestedJson } from '../../../../canonical/complexity.ts';
 import { customArguments } from '../../../../canonical/custom-tools.ts';
-import { type Envelope, openEnvelope, providerDataOf } from '../../../../canonical/envelope.ts';
+import { openEnvelope } from '../../../../canonical/envelope.ts';
 import type {
   MediaPart,
   ReasoningPart,
@@ -10,7 +10,11 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../../canonical/request.ts';
-import type { SignatureMark } from '../../../../canonical/signature-marks.ts';
+import {
+  envelopeEntries,
+  type SignatureMark,
+  shownReasoning,
+} from '../../../../canonical/signature-marks.ts';
 import type { GatewayError } from '../../../../errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
@@ -263,37 +267,19 @@ export interface ReadReasoning {
 export function readReasoningItem({ value: item, at }: ObjectAtPath): ReadReasoning {
   const sealed = textIn(item, 'encrypted_content', at) ?? '';
   const envelope = openEnvelope(sealed);
-  if (envelope !== undefined) return readEnvelope(envelope, item, at);
   const text = shownText(item);
+  const sealedAt = `${at}.encrypted_content`;
+  if (envelope !== undefined) {
+    return { entries: envelopeEntries(envelope, text, { at, sealedAt }), dropped: [] };
+  }
   // OpenAI's own reasoning, which only OpenAI can read, or an envelope that was damaged.
   if (sealed !== '') {
-    return { entries: shownPart(text, at), dropped: [`${at}.encrypted_content`] };
+    return { entries: shownReasoning(text, at), dropped: [sealedAt] };
   }
-  if (isOurs(item, at)) return { entries: shownPart(text, at), dropped: [] };
+  if (isOurs(item, at)) return { entries: shownReasoning(text, at), dropped: [] };
   return text === ''
     ? { entries: [], dropped: [at] }
     : { entries: [{ kind: 'reasoning', at, text }], dropped: [] };
-}
-
-function readEnvelope(envelope: Envelope, item: JsonObject, at: string): ReadReasoning {
-  const providerDataAt = `${at}.encrypted_content`;
-  const providerData = providerDataOf(envelope);
-  const { kind, text, callId } = envelope;
-  if (kind === 'thinking' || kind === 'redacted') {
-    const whole = kind === 'redacted' ? '' : (text ?? shownText(item));
-    if (providerData === undefined) return { entries: shownPart(whole, at), dropped: [] };
-    const part = { kind: 'reasoning', at: providerDataAt, text: whole, providerData } as const;
-    return { entries: [{ ...part, providerDataAt }], dropped: [] };
-  }
-  const shown = shownPart(text ?? shownText(item), at);
-  if (providerData === undefined) return { entries: shown, dropped: [] };
-  const mark = { kind: 'signature_mark', signs: kind, callId, providerData } as const;
-  return { entries: [...shown, { ...mark, at: providerDataAt }], dropped: [] };
-}
-
-/** Reasoning that was shown to the caller and that no provider signed. */
-function shownPart(text: string, at: string): readonly ReasoningPart[] {
-  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
 }
 
 function shownText(item: JsonObject): string {
