@@ -64,5 +64,5 @@ export const anthropic: Dialect = {
   streams: serverSentEvents,
   readFailure: anthropicFailure,
   inBandFailure: anthropicInBandFailure,
-  codecs: async () => (await import('./codecs.ts')).codecs,
+  codecs: async () => (await import('./client/codec.ts')).codecs,
 };

@@ -92,5 +92,5 @@ export const gemini: Dialect = {
   streams: serverSentEvents,
   readFailure: geminiFailure,
   inBandFailure: geminiInBandFailure,
-  codecs: async () => (await import('./codecs.ts')).codecs,
+  codecs: async () => (await import('./client/codec.ts')).codecs,
 };

@@ -69,5 +69,5 @@ export const openai: Dialect = {
   streams: serverSentEvents,
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,
-  codecs: async () => (await import('./codecs.ts')).codecs,
+  codecs: async () => (await import('./client/codec.ts')).codecs,
 };

@@ -1,7 +1,8 @@
 /** Reads an image generation request of the images protocol for translation to another dialect. */
 import { invalidRequest } from '../../errors.ts';
-import { type JsonObject, type JsonValue, member } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { ImageRequest } from '../codec.ts';
+import { presentMember, textIn } from '../read-members.ts';
 
 const handledMembers: ReadonlySet<string> = new Set([
   ...['model', 'prompt', 'n', 'size', 'quality', 'output_format', 'background', 'user'],
@@ -15,28 +16,22 @@ const handledMembers: ReadonlySet<string> = new Set([
  * count as absent.
  */
 export function readImageRequest(body: JsonObject): ImageRequest {
-  const prompt = text(body, 'prompt');
+  const prompt = textIn(body, 'prompt', '');
   if (prompt === undefined) {
     throw invalidRequest('`prompt` is missing. Describe the image.', 'prompt');
   }
   return {
     prompt,
     candidates: count(body, 'n') ?? 1,
-    size: text(body, 'size'),
-    quality: text(body, 'quality'),
-    outputFormat: text(body, 'output_format'),
-    background: text(body, 'background'),
-    endUserId: text(body, 'user'),
+    size: textIn(body, 'size', ''),
+    quality: textIn(body, 'quality', ''),
+    outputFormat: textIn(body, 'output_format', ''),
+    background: textIn(body, 'background', ''),
+    endUserId: textIn(body, 'user', ''),
     dropped: Object.keys(body).filter(
       (name) => !handledMembers.has(name) && presentMember(body, name) !== undefined,
     ),
   };
-}
-
-function text(body: JsonObject, name: string): string | undefined {
-  const value = presentMember(body, name);
-  if (value === undefined || typeof value === 'string') return value;
-  throw invalidRequest(`\`${name}\` must be a string.`, name);
 }
 
 function count(body: JsonObject, name: string): number | undefined {
@@ -44,8 +39,4 @@ function count(body: JsonObject, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
   throw invalidRequest(`\`${name}\` must be a whole number of at least 1.`, name);
-}
-
-function presentMember(body: JsonObject, name: string): JsonValue | undefined {
-  return member(body, name) ?? undefined;
 }

@@ -7,8 +7,7 @@ import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf, weightOf } from '../../ports/model-defaults.ts';
 import type { Route } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
-import { type ModelLookup, otherApi, unknownModel } from './model-errors.ts';
-import { visibleModels } from './visible-models.ts';
+import { type ModelLookup, otherApi, unknownModel, visibleModels } from './model-errors.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 

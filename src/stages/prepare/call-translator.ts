@@ -19,9 +19,10 @@ import type { ProtocolCodecs, TokenCountCodec } from '../../protocols/protocol.t
 import type { Admitted } from '../call-record.ts';
 import { withKeptItems } from '../references/reference-edits.ts';
 import { estimatedPrompt } from '../settle/estimated-prompt.ts';
-import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
+  droppedNote,
+  estimatedNote,
   type Judgement,
   maxBufferedRelayBytes,
   type Prepared,

@@ -17,13 +17,14 @@ import type { HeaderMap } from '../../http.ts';
 import { allReported, noUsage, type Usage, type UsageRemarks } from '../../money.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { estimatedTokens } from '../settle/estimated-prompt.ts';
-import { droppedNote, estimatedNote } from './notes.ts';
-import type {
-  MadeReply,
-  PreparedSeries,
-  RequestSeries,
-  SeriesReader,
-  WholeReply,
+import {
+  droppedNote,
+  estimatedNote,
+  type MadeReply,
+  type PreparedSeries,
+  type RequestSeries,
+  type SeriesReader,
+  type WholeReply,
 } from './prepared-call.ts';
 import { codecOf, type Translation } from './translated.ts';
 

@@ -28,9 +28,10 @@ import type { JsonObject } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
 import type { ProtocolCodecs } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
-import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
+  droppedNote,
+  estimatedNote,
   type Judgement,
   maxBufferedRelayBytes,
   maxBufferedTranslationBytes,

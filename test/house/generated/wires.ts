@@ -42,9 +42,6 @@ export interface Wire {
   readonly cells: Readonly<Partial<Record<keyof typeof features, string>>>;
 }
 
-/** What only translations need of a dialect. */
-const late = '../codecs#codecs';
-const anthropicCodec = 'codec#anthropicClient';
 const chatSinks = 'choice-builder#ChoiceBuilder choice-sink#ChunkSink,MessageSink';
 const blockSinks = 'content-builder#ContentBuilder block-sink#streamSink,wholeSink';
 const images = '/protocols/images/protocol#readImages';
@@ -187,7 +184,7 @@ export const upstreams: readonly Wire[] = [
     name: 'chat',
     folder: 'dialects/openai/client',
     cells: {
-      row: `../dialect#openai,openaiCapabilities ${late} codec#openaiClient`,
+      row: '../dialect#openai,openaiCapabilities codec#openaiClient,codecs',
       body: 'write-request#writeRequest piece#mergePieces',
       text: 'write-messages#messagesOf read-choice#ChoiceReader',
       system: 'write-messages#messagesOf',
@@ -206,7 +203,7 @@ export const upstreams: readonly Wire[] = [
       schema: 'write-settings#formatPiece',
       sampling: 'write-settings#samplingPiece',
       stop: 'write-settings#samplingPiece',
-      unread: 'unread-reply#unreadMembers',
+      unread: 'codec#unreadMembers',
       reply: 'read-reply#readReply',
       frames: 'read-reply#readStream',
       finish: 'finish#finishOf',
@@ -220,7 +217,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Messages',
     folder: 'dialects/anthropic/client',
     cells: {
-      row: `../dialect#anthropic,anthropicCapabilities ${late} ${anthropicCodec}`,
+      row: '../dialect#anthropic,anthropicCapabilities codec#anthropicClient,codecs',
       body: 'write-request#writeRequest written#joined',
       text: 'write-parts#writeUserParts,writeAssistantParts read-choice#BlockReader',
       system: 'write-messages#writeConversation write-parts#writeSystemParts',
@@ -235,7 +232,7 @@ export const upstreams: readonly Wire[] = [
       schema: 'write-settings#writeFormat',
       sampling: 'write-settings#writeSettings',
       stop: 'write-settings#writeSettings',
-      unread: 'unread-reply#unreadMembers',
+      unread: 'codec#unreadMembers',
       reply: 'read-reply#readReply',
       frames: 'read-stream#readStream',
       finish: 'finish#readFinish,finishEvent',
@@ -248,7 +245,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Gemini',
     folder: 'dialects/gemini/client',
     cells: {
-      row: `../dialect#gemini,geminiCapabilities ${late} codec#geminiClient`,
+      row: '../dialect#gemini,geminiCapabilities codec#geminiClient,codecs',
       path: '../resource#resourcePath',
       body: 'write-request#writeRequest write-context#unlessEmpty',
       text: 'write-messages#writeConversation read-choice#CandidateReader read-part#PartReader',
@@ -268,7 +265,7 @@ export const upstreams: readonly Wire[] = [
       schema: 'write-settings#writeFormat',
       sampling: 'write-settings#writeSettings',
       stop: 'write-settings#writeSettings',
-      unread: 'unread-reply#unreadMembers',
+      unread: 'codec#unreadMembers',
       reply: 'read-reply#readReply',
       frames: 'read-stream#readStream',
       finish: 'finish#finishOf,moreSevereFinish',
