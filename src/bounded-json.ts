@@ -5,7 +5,15 @@
  */
 import { parseExactly } from './exact-numbers.ts';
 import { type JsonValue, parseJson } from './json.ts';
-import { stringEnd } from './json-strings.ts';
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  stringEnd,
+} from './json-strings.ts';
 
 /**
  * Limits of one document. The largest real replies have 20 logprobs for each of 16,384 tokens: 2.8
@@ -62,10 +70,3 @@ export function exceedsLimits(text: string): boolean {
   }
   return false;
 }
-
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;

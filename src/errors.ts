@@ -118,6 +118,10 @@ export class GatewayError extends Error {
   }
 }
 
+export function invalidRequest(message: string, param: string): GatewayError {
+  return new GatewayError('invalid_request', message, { param });
+}
+
 export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
   const { name: _, code, ...known } = error;
   const defined = Object.entries(known).filter(([, value]) => value !== undefined);
@@ -236,4 +240,9 @@ export function isError(value: unknown): value is Error {
 
 function has(error: unknown, member: string): boolean {
   return typeof error === 'object' && error !== null && member in error;
+}
+
+/** A message with the name of a wrong parameter, for error formats without a member for it. */
+export function namedMessage({ message, param }: GatewayError): string {
+  return param === undefined || message.includes(param) ? message : `\`${param}\`: ${message}`;
 }

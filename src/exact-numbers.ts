@@ -12,7 +12,7 @@ import {
   parseJson,
   sourceText,
 } from './json.ts';
-import { stringEnd } from './json-strings.ts';
+import { quote, stringEnd } from './json-strings.ts';
 
 /**
  * Like {@link parseJson}, but a number that a double would change becomes an {@link ExactNumber}.
@@ -146,7 +146,6 @@ function withQuotedNumbers(text: string): string | undefined {
   return pieces.length === 0 ? undefined : pieces.join('') + text.slice(done);
 }
 
-const quote = 0x22;
 const minus = 0x2d;
 
 function numberEnd(text: string, start: number): number {

@@ -1,5 +1,12 @@
 /** Strings in the source text of JSON, which are measured without parsing it. */
 
+export const quote = 0x22;
+export const comma = 0x2c;
+export const openBracket = 0x5b;
+export const closeBracket = 0x5d;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
+
 /** Returns the end of the text if the string was cut off. */
 export function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start);

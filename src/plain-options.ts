@@ -9,7 +9,7 @@ import { keyRatesSchema } from './ports/rates-schema.ts';
 import { flag, oneOf, positive, strict, text, wait } from './ports/set-up.ts';
 import type { Timeouts } from './ports/timeouts.ts';
 import { anthropicKeyHeader } from './protocols/callers/anthropic.ts';
-import { bearerHeader } from './protocols/callers/bearer.ts';
+import { bearerHeader } from './protocols/callers/key-header.ts';
 
 const lease =
   'must be an integer from 5,000 to 900,000 ms, because leases are renewed once a second at most';

@@ -4,7 +4,15 @@
  */
 
 import { GatewayError } from '../errors.ts';
-import { stringEnd } from '../json-strings.ts';
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  stringEnd,
+} from '../json-strings.ts';
 import type { Turn } from './request.ts';
 
 /** JSON values (strings, numbers, objects and so on) in the body of a translated call. */
@@ -29,15 +37,12 @@ const maxMergedBytes = 1_048_576;
 /**
  * Checks an object that a server may merge into the body, such as `extra_body`. `level` is the
  * number of such objects around this one. `bytes` leaves out long plain strings, such as images.
- *
- * @throws GatewayError `too_complex`
  */
 export function checkMerged(level: number, bytes: number): void {
   if (level >= maxMergedLevels) throw tooComplex(`${maxMergedLevels} levels of \`extra_body\``);
   if (bytes > maxMergedBytes) throw tooComplex(`${maxMergedBytes} bytes in \`extra_body\``);
 }
 
-/** @throws GatewayError `too_complex` */
 export function checkMessageCount(count: number, param: string): void {
   if (count > maxMessages) throw tooComplex(`${maxMessages} messages`, param);
 }
@@ -45,8 +50,6 @@ export function checkMessageCount(count: number, param: string): void {
 /**
  * Checks the JSON that a caller sent inside strings: arguments of tool calls and tool results. The
  * scan of the body treats these as plain strings and doesn't count their contents.
- *
- * @throws GatewayError `too_complex`, naming the part that exceeds the limit
  */
 export function checkNestedJson(turns: readonly Turn[]): void {
   let bytes = 0;
@@ -95,9 +98,3 @@ function valuesIn(json: string): number {
 }
 
 const space = 0x20;
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;

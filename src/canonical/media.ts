@@ -63,37 +63,26 @@ export function mediaKindOf(
   return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document';
 }
 
+/** Extensions that are the names of their types. */
+const namedTypes: Readonly<Record<string, readonly string[]>> = {
+  image: ['png', 'jpeg', 'webp', 'gif', 'bmp', 'tiff', 'avif', 'heic', 'heif'],
+  text: ['csv', 'html', 'xml'],
+  application: ['pdf', 'json'],
+  audio: ['wav', 'mp3', 'ogg', 'flac', 'aac'],
+  video: ['mp4', 'webm', 'mpeg'],
+};
 const byExtension: ReadonlyMap<string, string> = new Map([
-  ['png', 'image/png'],
+  ...Object.entries(namedTypes).flatMap(([kind, names]) =>
+    names.map((name) => [name, `${kind}/${name}`] as const),
+  ),
   ['jpg', 'image/jpeg'],
-  ['jpeg', 'image/jpeg'],
-  ['webp', 'image/webp'],
-  ['gif', 'image/gif'],
-  ['bmp', 'image/bmp'],
   ['tif', 'image/tiff'],
-  ['tiff', 'image/tiff'],
-  ['avif', 'image/avif'],
   ['ico', 'image/x-icon'],
-  ['heic', 'image/heic'],
-  ['heif', 'image/heif'],
   ['svg', 'image/svg+xml'],
-  ['pdf', 'application/pdf'],
   ['txt', 'text/plain'],
   ['md', 'text/markdown'],
-  ['csv', 'text/csv'],
-  ['html', 'text/html'],
-  ['xml', 'text/xml'],
-  ['json', 'application/json'],
-  ['wav', 'audio/wav'],
-  ['mp3', 'audio/mp3'],
-  ['ogg', 'audio/ogg'],
-  ['flac', 'audio/flac'],
   ['m4a', 'audio/mp4'],
-  ['aac', 'audio/aac'],
-  ['mp4', 'video/mp4'],
   ['mov', 'video/quicktime'],
-  ['webm', 'video/webm'],
-  ['mpeg', 'video/mpeg'],
 ]);
 
 const knownTypes: ReadonlySet<string> = new Set(byExtension.values());

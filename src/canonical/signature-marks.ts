@@ -3,8 +3,9 @@
  * text as a separate item. It is read into a mark until the whole turn is known.
  */
 import { portableCallId } from './call-ids.ts';
+import { type Envelope, providerDataOf } from './envelope.ts';
 import type { ProviderData } from './provider-data.ts';
-import type { MediaPart, Part, TextPart, ToolCallPart } from './request.ts';
+import type { MediaPart, Part, ReasoningPart, TextPart, ToolCallPart } from './request.ts';
 
 /** The signature of another part of the turn, in the position in which it was sent. */
 export interface SignatureMark {
@@ -94,4 +95,35 @@ function signText(parts: Part[], mark: SignatureMark): void {
   } else {
     parts.push(signed({ kind: 'text', at: mark.at, text: '' }, mark));
   }
+}
+
+/**
+ * The reasoning or signature in an envelope that a caller sent back. `shown` is the text beside it;
+ * `at` names the block or item, and `sealedAt` the envelope in it.
+ */
+export function envelopeEntries(
+  envelope: Envelope,
+  shown: string,
+  { at, sealedAt }: { readonly at: string; readonly sealedAt: string },
+): readonly (ReasoningPart | SignatureMark)[] {
+  const { kind, text = shown, callId } = envelope;
+  const providerData = providerDataOf(envelope);
+  const whole = kind === 'redacted' ? '' : text;
+  if (providerData === undefined) return shownReasoning(whole, at);
+  if (kind === 'call' || kind === 'text') {
+    const mark = {
+      kind: 'signature_mark',
+      signs: kind,
+      callId,
+      providerData,
+      at: sealedAt,
+    } as const;
+    return [...shownReasoning(text, at), mark];
+  }
+  return [{ kind: 'reasoning', at: sealedAt, text: whole, providerData, providerDataAt: sealedAt }];
+}
+
+/** Reasoning that was shown to the caller and that no provider signed. */
+export function shownReasoning(text: string, at: string): readonly ReasoningPart[] {
+  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
 }

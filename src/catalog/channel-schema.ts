@@ -61,14 +61,8 @@ const credential = z
 
 /** Headers that the gateway or the HTTP client writes: a second value would contradict theirs. */
 const reservedHeaders: ReadonlySet<string> = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
+  ...['authorization', 'connection', 'content-length', 'expect', 'host', 'keep-alive'],
+  ...['transfer-encoding', 'upgrade'],
 ]);
 
 const headerName = z
@@ -107,46 +101,29 @@ const thinkingBudget = strict('must be a range: { min, max }, in tokens', {
   off: flag.optional(),
 });
 
-/** The type requires a schema for every flag, so that a new one can't be forgotten. */
-const flags = {
-  includeUsage: flag.optional(),
-  reasoningOutsideCompletion: flag.optional(),
+/** Flags that are on or off. */
+const switches = [
+  ...['includeUsage', 'reasoningOutsideCompletion', 'reasoningHistory', 'jsonWithTools'],
+  ...['strictTools', 'allowedTools', 'parallelToolCalls', 'toolEffortNone', 'callIds'],
+  ...['signatures', 'topK', 'penalties', 'seed', 'logprobs', 'streamedCandidates'],
+  ...['systemInstruction', 'prefill', 'mediaUrls', 'resultMedia', 'mediaOutput', 'assistantParts'],
+  ...['builtInWithFunctions', 'dropBuiltInTools', 'customTools', 'verbosity', 'promptCacheKey'],
+  ...['responses', 'embeddingBase64', 'embeddingFloat', 'embeddingTokens'],
+] as const satisfies readonly (keyof Capabilities)[];
+
+/** The type requires a schema for every other flag, so that a new one can't be forgotten. */
+const settings = {
   imageBase64: choice(['unasked', 'response_format']),
   maxTokensField: choice(['max_completion_tokens', 'max_tokens']),
   reasoning: choice(['effort', 'level', 'budget', 'adaptive', 'none']),
   efforts: listOf(reasoningEfforts),
   thinkingBudget: thinkingBudget.optional(),
-  reasoningHistory: flag.optional(),
   structuredOutput: choice(['schema', 'subset', 'json', 'none']),
-  jsonWithTools: flag.optional(),
-  strictTools: flag.optional(),
-  allowedTools: flag.optional(),
-  parallelToolCalls: flag.optional(),
-  toolEffortNone: flag.optional(),
-  callIds: flag.optional(),
-  signatures: flag.optional(),
   sampling: choice(['any', 'one', 'none']),
-  topK: flag.optional(),
-  penalties: flag.optional(),
-  seed: flag.optional(),
-  logprobs: flag.optional(),
   maxCandidates: count.optional(),
-  streamedCandidates: flag.optional(),
   stopLimit: count.optional(),
-  systemInstruction: flag.optional(),
   midSystem: choice(['inline', 'lift']),
-  prefill: flag.optional(),
-  mediaUrls: flag.optional(),
-  resultMedia: flag.optional(),
   mediaInput: listOf(media),
-  mediaOutput: flag.optional(),
-  assistantParts: flag.optional(),
-  builtInWithFunctions: flag.optional(),
-  dropBuiltInTools: flag.optional(),
-  customTools: flag.optional(),
-  verbosity: flag.optional(),
-  promptCacheKey: flag.optional(),
-  responses: flag.optional(),
   dropBetas: z
     .array(
       z.string('must be a flag of anthropic-beta'),
@@ -154,14 +131,14 @@ const flags = {
     )
     .optional(),
   embeddingBatch: z.int(aboveZero).positive(aboveZero).optional(),
-  embeddingBase64: flag.optional(),
-  embeddingFloat: flag.optional(),
-  embeddingTokens: flag.optional(),
   unitLength: choice(['always', 'full']),
-} satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
+} satisfies Readonly<Record<Exclude<keyof Capabilities, (typeof switches)[number]>, z.ZodType>>;
 
 /** Strict, so that a misspelt flag is reported. */
-const capabilitiesSchema = strict('must be an object', flags).optional();
+const capabilitiesSchema = strict('must be an object', {
+  ...Object.fromEntries(switches.map((name) => [name, flag.optional()])),
+  ...settings,
+}).optional();
 
 export const channelSchema: z.ZodType = strict(
   'must be a channel: an id, a dialect, a baseUrl and a credential',

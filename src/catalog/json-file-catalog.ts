@@ -5,35 +5,29 @@
 
 import { basename } from 'node:path';
 import type { z } from 'zod';
-import { type Clock, systemClock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { quietListener } from '../event-filter.ts';
-import type { EventListener, GatewayEvent } from '../events.ts';
+import type { GatewayEvent } from '../events.ts';
 import { disk, type FileChange, fileWatch } from '../files/file-watch.ts';
 import { scanFile } from '../files/json-text.ts';
 import { warningListener } from '../host-warnings.ts';
 import { items, type JsonValue, member, parseJson } from '../json.ts';
-import type { MaybePromise } from '../ports/call-options.ts';
-import { aClock, aFunction, checkMakerOptions, flag, strict, text, wait } from '../ports/set-up.ts';
+import { checkMakerOptions, flag, strict, text } from '../ports/set-up.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
 import { modelsFrom } from './model-json.ts';
+import type { PublishedCatalogOptions } from './published-catalog.ts';
+import { publishedCatalogShape } from './published-catalog-options.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** The file, how its secrets are resolved, and how often it is checked. */
-export interface JsonFileCatalogOptions {
+export interface JsonFileCatalogOptions extends PublishedCatalogOptions {
   /**
    * Path of the file. It may be a symbolic link, and may be replaced or overwritten at any time.
    */
   readonly path: string;
-  /** Resolves `{ "name": "…" }` in the file to a secret. Called once per name and file version. */
-  readonly credentials?: (name: string) => MaybePromise<string>;
   /** Accepts secrets in the file itself. Off by default, since files end up in repositories. */
   readonly allowSecretsInFile?: boolean;
-  /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
-  readonly onEvent?: EventListener;
-  readonly clock?: Clock;
-  /** How often the file is checked for changes. Default: every 2 s. */
-  readonly pollMs?: number;
 }
 
 /** A {@link StaticCatalog} of the last valid version of the file. */
@@ -44,11 +38,8 @@ export interface JsonFileCatalog extends StaticCatalog {
 
 const optionsSchema = strict('must be an object', {
   path: text('must be the path of a file'),
-  credentials: aFunction.optional(),
   allowSecretsInFile: flag.optional(),
-  onEvent: aFunction.optional(),
-  clock: aClock.optional(),
-  pollMs: wait.optional(),
+  ...publishedCatalogShape,
 } satisfies Record<keyof JsonFileCatalogOptions, z.ZodType>);
 
 /**

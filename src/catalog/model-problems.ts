@@ -216,14 +216,10 @@ function checkFallbacks(
 /** Base URLs of well-known providers, by host: everything that they serve is below a version. */
 const knownBaseUrls: ReadonlyMap<string, string> = new Map(
   [
-    'https://api.openai.com/v1',
-    'https://generativelanguage.googleapis.com/v1beta',
-    'https://api.anthropic.com/v1',
-    'https://api.mistral.ai/v1',
-    'https://api.x.ai/v1',
-    'https://api.groq.com/openai/v1',
-    'https://api.cerebras.ai/v1',
-    'https://openrouter.ai/api/v1',
+    ...['https://api.openai.com/v1', 'https://generativelanguage.googleapis.com/v1beta'],
+    ...['https://api.anthropic.com/v1', 'https://api.mistral.ai/v1', 'https://api.x.ai/v1'],
+    ...['https://api.groq.com/openai/v1', 'https://api.cerebras.ai/v1'],
+    ...['https://openrouter.ai/api/v1'],
   ].map((url) => [new URL(url).host, url]),
 );
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { protocolNames } from '../apis.ts';
 import type { MediaPartTokens, Model } from '../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
-import type { AllowedMembers } from '../ports/reach-members.ts';
+import { reachMembers } from '../ports/reach-members.ts';
 import { flag, oneOf, type Path, positive, strict } from '../ports/set-up.ts';
 import { priceSchema } from '../prices/schema.ts';
 import {
@@ -44,25 +44,9 @@ const toolPermission = z
   .optional();
 
 const allow = strict('must be an object of request members: { file_id: true }', {
-  fallbacks: permission,
-  models: permission,
-  svg: permission,
-  route: permission,
-  provider: permission,
-  plugins: permission,
-  preset: permission,
-  advisor: permission,
-  file_id: permission,
-  container: permission,
-  thread: permission,
-  mcp: permission,
-  file_search: permission,
-  code_interpreter: permission,
-  shell: permission,
+  ...Object.fromEntries(reachMembers.map((row) => [row, permission])),
   other_tools: toolPermission,
-  endpoint: permission,
-  billing_policy: permission,
-} satisfies Members<AllowedMembers>).optional();
+}).optional();
 
 /** Each one may be tried on three channels while the caller waits. */
 const maxFallbacks = 5;

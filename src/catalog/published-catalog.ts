@@ -41,12 +41,12 @@ export interface PublishedModel extends Omit<Model, 'channels'> {
 
 /** How secrets are resolved, how new versions are reported, and how often the table is polled. */
 export interface PublishedCatalogOptions {
-  /** Resolves a `{ name }` to its secret. Called once per name and version. */
+  /** Resolves a `{ "name": "…" }` to its secret. Called once per name and version. */
   readonly credentials?: (name: string) => MaybePromise<string>;
   /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
   readonly onEvent?: EventListener;
   readonly clock?: Clock;
-  /** How often the version is polled. Default: every 2 s. */
+  /** How often the version or the file is checked for changes. Default: every 2 s. */
   readonly pollMs?: number;
 }
 

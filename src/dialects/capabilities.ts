@@ -17,6 +17,49 @@ export interface CapabilityTable {
   readonly older: readonly { readonly models: RegExp; readonly flags: Capabilities }[];
 }
 
+/** What most models can do; of a flag that only one dialect reads, the harmless value. */
+export const usualCapabilities = {
+  includeUsage: true,
+  reasoningOutsideCompletion: false,
+  imageBase64: 'unasked',
+  maxTokensField: 'max_completion_tokens',
+  thinkingBudget: undefined,
+  reasoningHistory: false,
+  structuredOutput: 'schema',
+  jsonWithTools: true,
+  strictTools: true,
+  allowedTools: true,
+  parallelToolCalls: true,
+  toolEffortNone: false,
+  callIds: true,
+  signatures: true,
+  sampling: 'any',
+  topK: false,
+  penalties: false,
+  seed: true,
+  logprobs: true,
+  maxCandidates: 1,
+  streamedCandidates: false,
+  systemInstruction: true,
+  midSystem: 'inline',
+  prefill: true,
+  mediaUrls: true,
+  resultMedia: true,
+  mediaOutput: false,
+  assistantParts: true,
+  builtInWithFunctions: false,
+  dropBuiltInTools: false,
+  customTools: false,
+  verbosity: false,
+  promptCacheKey: false,
+  responses: false,
+  dropBetas: [],
+  embeddingBase64: false,
+  embeddingFloat: true,
+  embeddingTokens: false,
+  unitLength: 'always',
+} as const satisfies Capabilities;
+
 /** The flags of the table, overridden by those of its channel. */
 export function capabilitiesOf(
   { newest, known, unknown, older }: CapabilityTable,

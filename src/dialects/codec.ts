@@ -8,6 +8,7 @@ import type { ContentRequest } from '../canonical/request.ts';
 import type { GatewayError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ResolvedCapabilities } from './capabilities.ts';
+import type { StreamTap } from './taps/tap.ts';
 
 /** Reads the requests of a dialect's callers and writes their replies. */
 export interface ContentServerCodec {
@@ -154,4 +155,32 @@ export interface TokenCounter {
   /** @throws GatewayError `not_portable` as {@link ContentClientCodec.begin} does */
   body(request: ContentRequest, target: UpstreamTarget): WrittenReply;
   read(reply: JsonValue): number | undefined;
+}
+
+export interface ImageRequest {
+  readonly prompt: string;
+  /** The number of images; 1 by default. */
+  readonly candidates: number;
+  /** `1024x1024`, `auto`. */
+  readonly size: string | undefined;
+  readonly quality: string | undefined;
+  /** `png`, `jpeg`, `webp`. */
+  readonly outputFormat: string | undefined;
+  /** `transparent`, `opaque`, `auto`. */
+  readonly background: string | undefined;
+  readonly endUserId: string | undefined;
+  /** Members that were already dropped when the request was read, by the caller's names. */
+  readonly dropped: readonly string[];
+}
+
+export interface ImageClientCodec {
+  /** @throws GatewayError `not_portable` that names a member that can't be dropped */
+  begin(request: ImageRequest, target: UpstreamTarget): ImageExchange;
+}
+
+export interface ImageExchange {
+  readonly body: string;
+  readonly dropped: readonly string[];
+  /** Writes nothing before the first image: a reply without one can still become an error. */
+  tap(head: ReplyHead): StreamTap;
 }

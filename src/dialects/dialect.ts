@@ -7,9 +7,8 @@ import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import type { JsonValue } from '../json.ts';
 import type { CapabilityTable } from './capabilities.ts';
-import type { ContentClientCodec, TokenCounter } from './codec.ts';
+import type { ContentClientCodec, ImageClientCodec, TokenCounter } from './codec.ts';
 import type { EmbeddingClientCodec } from './embedding-codec.ts';
-import type { ImageClientCodec } from './image-codec.ts';
 import type { MeasureBody } from './measure/prompt-size.ts';
 import type { UpstreamPaths } from './paths.ts';
 import type { StreamFormat } from './stream-format.ts';
@@ -70,11 +69,7 @@ export interface ImageCounter {
   images(): number;
 }
 
-/**
- * Returns the path of a call. `ownPaths` are those of an API that differ from the dialect's.
- *
- * @throws GatewayError `not_implemented` if the provider does not support the operation
- */
+/** Returns the path of a call. `ownPaths` are those of an API that differ from the dialect's. */
 export function upstreamPath(
   { paths }: Pick<Dialect, 'paths'>,
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,

@@ -15,11 +15,7 @@ const maxChoices = 10_000;
 /** A shorter document can't have as many elements: each one takes a character and a comma. */
 const minCheckedLength = 2 * maxChoices;
 
-/**
- * Checks the lists of a whole reply or of an event, whose text has this length.
- *
- * @throws UpstreamError `event_too_large`
- */
+/** Checks the lists of a whole reply or of an event, whose text has this length. */
 export function checkReplyLists(document: JsonValue, length: number): void {
   if (length < minCheckedLength) return;
   const choices = items(member(document, 'choices'));
@@ -36,7 +32,6 @@ export function checkReplyLists(document: JsonValue, length: number): void {
   if (parts > maxParts) throw tooLarge();
 }
 
-/** @throws UpstreamError `event_too_large` if a reply with so many tool calls begins another */
 export function checkToolCalls(calls: number): void {
   if (calls >= maxToolCalls) throw tooLarge();
 }

@@ -6,25 +6,14 @@
  * record allows them (`Model.allow`). `other_tools` are tools that are not known to run at the
  * caller and have no row of their own; a free model accepts those without a vendor's prefix.
  */
-export type ReachMember =
-  | 'fallbacks'
-  | 'models'
-  | 'svg'
-  | 'route'
-  | 'provider'
-  | 'plugins'
-  | 'preset'
-  | 'advisor'
-  | 'file_id'
-  | 'container'
-  | 'thread'
-  | 'mcp'
-  | 'file_search'
-  | 'code_interpreter'
-  | 'shell'
-  | 'other_tools'
-  | 'endpoint'
-  | 'billing_policy';
+export type ReachMember = (typeof reachMembers)[number];
+
+/** All of them. */
+export const reachMembers = [
+  ...['fallbacks', 'models', 'svg', 'route', 'provider', 'plugins', 'preset', 'advisor'],
+  ...['file_id', 'container', 'thread', 'mcp', 'file_search', 'code_interpreter', 'shell'],
+  ...['other_tools', 'endpoint', 'billing_policy'],
+] as const;
 
 /**
  * The members of {@link ReachMember} that callers may use: with any value (`true`), or with these

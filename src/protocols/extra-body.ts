@@ -5,7 +5,7 @@
 import { parsedValue } from '../bytes/json/scan/body.ts';
 import { root, type Tape, type Value } from '../bytes/json/tape.ts';
 import { checkMerged } from '../canonical/complexity.ts';
-import { GatewayError } from '../errors.ts';
+import { type GatewayError, invalidRequest } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import { refuseDifferent } from './spellings.ts';
 
@@ -37,8 +37,6 @@ const maxValueBytes = 1_024;
 /**
  * Refuses different output bounds under several names, of which a server may read another one than
  * the gateway.
- *
- * @throws GatewayError `invalid_request` that names both
  */
 export function refuseOtherBounds(tape: Tape): void {
   const names: string[] = [];
@@ -50,7 +48,7 @@ export function refuseOtherBounds(tape: Tape): void {
   if (names.length > 1) refuseDifferent(tape, names);
 }
 
-/** Checks both spellings. @throws GatewayError `invalid_request` that names the member */
+/** Checks both spellings. */
 export function checkExtraBody(tape: Tape, read: ReadMembers): void {
   const end = tape.after(root);
   for (let value = tape.first(root); value < end; value = tape.after(value)) {
@@ -91,5 +89,5 @@ function checkMember(
 }
 
 function refused(message: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', message, { param });
+  return invalidRequest(message, param);
 }

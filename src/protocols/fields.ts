@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { parsedValue } from '../bytes/json/scan/body.ts';
 import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
-import { GatewayError } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import { refuseOtherCase } from './spellings.ts';
 
@@ -14,7 +14,6 @@ import { refuseOtherCase } from './spellings.ts';
  *
  * @param fields the same members for every body, undefined for those that are missing
  * @param at the path of the object that has them: `requests[1].`
- * @throws GatewayError `invalid_request` that names the member
  */
 export function checkedFields<T>(
   schema: z.ZodType<T>,
@@ -25,9 +24,29 @@ export function checkedFields<T>(
   if (checked.success) return checked.data;
   const issue = checked.error.issues[0];
   const param = at + (issue?.path.join('.') ?? '');
-  throw new GatewayError('invalid_request', `\`${param}\` ${issue?.message ?? 'is not valid'}.`, {
-    param,
-  });
+  throw invalidRequest(`\`${param}\` ${issue?.message ?? 'is not valid'}.`, param);
+}
+
+/** The members of a schema, all undefined: copied for each body, so that all have one shape. */
+export function blankFields<Shape extends z.core.$ZodShape>({
+  shape,
+}: z.ZodObject<Shape>): Readonly<Record<keyof Shape & string, unknown>>;
+export function blankFields({ shape }: z.ZodObject): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.keys(shape).map((name) => [name, undefined]));
+}
+
+/** The parsed values of those members of the body; undefined for those that are missing. */
+export function fieldsIn<Name extends string>(
+  tape: Tape,
+  blank: Readonly<Record<Name, unknown>>,
+): Record<Name, unknown> {
+  const fields: Record<string, unknown> = { ...blank };
+  const end = tape.after(root);
+  for (let value = tape.first(root); value < end; value = tape.after(value)) {
+    const name = tape.name(value);
+    if (Object.hasOwn(fields, name)) fields[name] = parsedValue(tape, value);
+  }
+  return fields;
 }
 
 /** A hint of the caller as text; undefined for anything else, which only the upstream judges. */
@@ -62,19 +81,12 @@ export function readObject<T>(
   return read(value);
 }
 
-/**
- * The member, checked to be a non-empty array without parsing it. @throws GatewayError
- * `invalid_request`
- */
+/** The member, checked to be a non-empty array without parsing it. */
 export function arrayMember(tape: Tape, name: string, hint: string): Value {
   const value = tape.get(root, name);
-  if (value === none) {
-    throw new GatewayError('invalid_request', `\`${name}\` is missing. ${hint}`, { param: name });
-  }
+  if (value === none) throw invalidRequest(`\`${name}\` is missing. ${hint}`, name);
   if (!tape.isArray(value) || tape.first(value) === tape.after(value)) {
-    throw new GatewayError('invalid_request', `\`${name}\` must be a non-empty array. ${hint}`, {
-      param: name,
-    });
+    throw invalidRequest(`\`${name}\` must be a non-empty array. ${hint}`, name);
   }
   return value;
 }

@@ -58,11 +58,7 @@ interface Search {
   found: GuardedUse[] | undefined;
 }
 
-/**
- * The guarded members that a request uses; usually none. `media` are the media in its prompt.
- *
- * @throws GatewayError `too_complex` if objects to merge are nested too deep
- */
+/** The guarded members that a request uses; usually none. `media` are the media in its prompt. */
 export function guardedUses(
   tape: Tape,
   media: readonly MediaUse[],

@@ -42,56 +42,44 @@ interface GuardedPlaces {
   readonly effective?: readonly string[];
 }
 
-export const modelsRow: GuardedRow = {
-  row: 'models',
+const cost = (row: CostMember, raises: string, places: GuardedPlaces): GuardedRow => ({
+  row,
+  class: 'cost',
+  raises,
+  ...places,
+});
+const reach = (row: ReachMember, raises: string, places: GuardedPlaces): GuardedRow => ({
+  row,
   class: 'reach',
-  raises: 'names other models',
-  places: ['models'],
-};
+  raises,
+  ...places,
+});
+
+export const modelsRow: GuardedRow = reach('models', 'names other models', { places: ['models'] });
 
 /** Tools that are not known to run at the caller, and have no row of their own. */
-export const otherTools: GuardedRow = {
-  row: 'other_tools',
-  class: 'reach',
-  raises: 'declares a tool that may run at the provider',
-  neutral: [false],
-  isSwitch: true,
-};
+export const otherTools: GuardedRow = reach(
+  'other_tools',
+  'declares a tool that may run at the provider',
+  { neutral: [false], isSwitch: true },
+);
 
 /** The table. `raises` completes the error message "`service_tier` …". */
 export const guardedRows: readonly GuardedRow[] = [
-  {
-    row: 'service_tier',
-    class: 'cost',
-    raises: 'selects another price',
+  cost('service_tier', 'selects another price', {
     places: ['service_tier'],
     neutral: ['auto', 'default', 'flex', 'standard', 'standard_only'],
-  },
-  {
-    row: 'speed',
-    class: 'cost',
-    raises: 'selects another price',
-    places: ['speed'],
-    neutral: ['standard', 1],
-  },
-  {
-    row: 'inference_geo',
-    class: 'cost',
-    raises: 'selects another price',
+  }),
+  cost('speed', 'selects another price', { places: ['speed'], neutral: ['standard', 1] }),
+  cost('inference_geo', 'selects another price', {
     places: ['inference_geo'],
     neutral: ['global'],
-  },
-  {
-    row: 'best_of',
-    class: 'cost',
-    raises: 'generates more completions than `n`',
+  }),
+  cost('best_of', 'generates more completions than `n`', {
     places: ['best_of', 'num_return_sequences', 'num_generations', 'candidate_count'],
     neutral: [1],
-  },
-  {
-    row: 'web_search',
-    class: 'cost',
-    raises: 'searches the web for a fee',
+  }),
+  cost('web_search', 'searches the web for a fee', {
     places: [
       ...['web_search_options', 'web_search', 'enable_search', 'tools[].google_search'],
       ...['tools[].google_search_retrieval', 'tools[].enterprise_web_search', 'tools[].web_search'],
@@ -103,37 +91,25 @@ export const guardedRows: readonly GuardedRow[] = [
     ],
     neutral: [false],
     isSwitch: true,
-  },
-  {
-    row: 'web_search',
-    class: 'cost',
-    raises: 'searches the web for a fee',
+  }),
+  cost('web_search', 'searches the web for a fee', {
     places: ['search_parameters'],
     neutral: [false],
     isSwitch: true,
     // For xAI, whose search has no other way to be off.
     hasOffMode: true,
-  },
-  {
-    row: 'web_fetch',
-    class: 'cost',
-    raises: 'fetches pages of unlimited size',
+  }),
+  cost('web_fetch', 'fetches pages of unlimited size', {
     places: ['tools[].url_context'],
     toolTypes: ['web_fetch', 'url_context'],
     isSwitch: true,
-  },
-  {
-    row: 'maps',
-    class: 'cost',
-    raises: 'queries Google Maps for a fee',
+  }),
+  cost('maps', 'queries Google Maps for a fee', {
     places: ['tools[].google_maps', 'tools[].maps'],
     toolTypes: ['google_maps', 'maps'],
     isSwitch: true,
-  },
-  {
-    row: 'code_execution',
-    class: 'cost',
-    raises: 'runs code at the provider',
+  }),
+  cost('code_execution', 'runs code at the provider', {
     places: ['tools[].code_execution'],
     toolTypes: [
       'code_execution',
@@ -142,234 +118,126 @@ export const guardedRows: readonly GuardedRow[] = [
       'programmatic_tool_calling',
     ],
     isSwitch: true,
-  },
-  {
-    row: 'image_generation',
-    class: 'cost',
-    raises: 'generates images in addition to the reply',
+  }),
+  cost('image_generation', 'generates images in addition to the reply', {
     toolTypes: ['image_generation'],
     isSwitch: true,
-  },
-  {
-    row: 'tool_search',
-    class: 'cost',
-    raises: 'searches for tools at the provider, which runs the model again with what it found',
-    toolTypes: ['tool_search'],
-    isRelayedOnly: true,
-    // A provider searches unless the caller offers to.
-    unless: { path: ['execution'], value: 'client' },
-  },
-  {
-    row: 'compaction',
-    class: 'cost',
-    raises: 'generates a summary in addition to the reply',
+  }),
+  cost(
+    'tool_search',
+    'searches for tools at the provider, which runs the model again with what it found',
+    {
+      toolTypes: ['tool_search'],
+      isRelayedOnly: true,
+      // A provider searches unless the caller offers to.
+      unless: { path: ['execution'], value: 'client' },
+    },
+  ),
+  cost('compaction', 'generates a summary in addition to the reply', {
     places: ['context_management', 'compaction'],
     // Anthropic's other edits shorten the prompt, and coding agents ask for them in every call.
     neutralEdits: /^clear_/,
-  },
-  {
-    row: 'num_images',
-    class: 'cost',
-    raises: 'generates more images than `n`',
+  }),
+  cost('num_images', 'generates more images than `n`', {
     places: [
-      'num_images',
-      'number_of_images',
-      'num_outputs',
-      'sample_count',
-      'samples',
-      'batch_size',
+      ...['num_images', 'number_of_images', 'num_outputs', 'sample_count', 'samples', 'batch_size'],
     ],
     neutral: [1],
-  },
-  {
-    row: 'image_size',
-    class: 'cost',
-    raises: 'chooses another image price',
+  }),
+  cost('image_size', 'chooses another image price', {
     places: [
-      'image_size',
-      'resolution',
-      'width',
-      'height',
-      'image_config.image_size',
-      'generation_config.image_config.image_size',
+      ...['image_size', 'resolution', 'width', 'height', 'image_config.image_size'],
+      ...['generation_config.image_config.image_size'],
     ],
     neutral: ['1K', 'auto'],
-  },
-  {
-    row: 'output_format',
-    class: 'cost',
-    raises: 'generates several frames, or a drawing by another model',
+  }),
+  cost('output_format', 'generates several frames, or a drawing by another model', {
     places: ['output_format'],
     neutral: ['png'],
     // Messages have a member of this name too, which is an object.
     effective: ['gif', 'svg'],
-  },
-  {
-    row: 'complexity',
-    class: 'cost',
-    raises: 'plans the image for longer',
-    places: ['complexity'],
-    neutral: ['low'],
-  },
-  {
-    row: 'frame_count',
-    class: 'cost',
-    raises: 'generates more frames than one',
-    places: ['frame_count'],
-    neutral: [1],
-  },
-  {
-    row: 'input_fidelity',
-    class: 'cost',
-    raises: 'reads images in more tokens',
+  }),
+  cost('complexity', 'plans the image for longer', { places: ['complexity'], neutral: ['low'] }),
+  cost('frame_count', 'generates more frames than one', { places: ['frame_count'], neutral: [1] }),
+  cost('input_fidelity', 'reads images in more tokens', {
     places: ['input_fidelity'],
     neutral: ['low'],
-  },
-  {
-    row: 'partial_images',
-    class: 'cost',
-    raises: 'generates images in addition to the result',
+  }),
+  cost('partial_images', 'generates images in addition to the result', {
     places: ['partial_images'],
     neutral: [0],
-  },
-  {
-    row: 'output_modalities',
-    class: 'cost',
-    raises: 'generates more than text',
+  }),
+  cost('output_modalities', 'generates more than text', {
     places: ['modalities', 'audio', 'response_modalities', 'generation_config.response_modalities'],
     neutral: ['text'],
     isList: true,
-  },
-  {
-    row: 'reasoning_budget',
-    class: 'cost',
-    raises: 'requests more reasoning tokens than the output bound',
+  }),
+  cost('reasoning_budget', 'requests more reasoning tokens than the output bound', {
     // Gemini's budget is part of `maxOutputTokens`, and costs nothing extra.
     places: ['reasoning.max_tokens', 'thinking.budget_tokens', 'thinking_budget'],
     isTokens: true,
-  },
-  {
-    row: 'reasoning_mode',
-    class: 'cost',
-    raises: 'reasons more than once',
+  }),
+  cost('reasoning_mode', 'reasons more than once', {
     places: ['reasoning.mode'],
     neutral: ['standard'],
-  },
-  {
-    row: 'fallbacks',
-    class: 'reach',
-    raises: 'names other models',
+  }),
+  reach('fallbacks', 'names other models', {
     places: ['fallbacks', 'fallback_models', 'context_window_fallbacks'],
-  },
+  }),
   modelsRow,
-  { row: 'svg', class: 'reach', raises: 'names the model that draws', places: ['svg'] },
-  {
-    row: 'models',
-    class: 'reach',
-    raises: 'names other models',
+  reach('svg', 'names the model that draws', { places: ['svg'] }),
+  reach('models', 'names other models', {
     places: [
       'generation_config.routing_config.manual_mode',
       'generation_config.routing_config.auto_mode',
     ],
     isSwitch: true,
-  },
-  { row: 'route', class: 'reach', raises: 'chooses other models', places: ['route'] },
-  {
-    row: 'provider',
-    class: 'reach',
-    raises: 'chooses the provider that serves the call',
-    places: ['provider'],
-  },
-  { row: 'plugins', class: 'reach', raises: 'runs tools at the provider', places: ['plugins'] },
-  {
-    row: 'preset',
-    class: 'reach',
-    raises: 'names settings of the upstream account',
-    places: ['preset', 'prompt.id'],
-  },
-  {
-    row: 'advisor',
-    class: 'reach',
-    raises: 'names another model',
-    toolTypes: ['advisor'],
-    isSwitch: true,
-  },
-  {
-    row: 'file_id',
-    class: 'reach',
-    raises: 'names files of the upstream account',
+  }),
+  reach('route', 'chooses other models', { places: ['route'] }),
+  reach('provider', 'chooses the provider that serves the call', { places: ['provider'] }),
+  reach('plugins', 'runs tools at the provider', { places: ['plugins'] }),
+  reach('preset', 'names settings of the upstream account', { places: ['preset', 'prompt.id'] }),
+  reach('advisor', 'names another model', { toolTypes: ['advisor'], isSwitch: true }),
+  reach('file_id', 'names files of the upstream account', {
     places: ['file_id', 'file_ids', 'attachments', 'tools[].input_image_mask.file_id'],
     toolTypes: ['container_upload'],
-  },
-  {
-    row: 'container',
-    class: 'reach',
-    raises: 'names property of the upstream account',
-    places: ['container'],
-  },
-  {
-    row: 'thread',
-    class: 'reach',
-    raises: 'names property of the upstream account',
+  }),
+  reach('container', 'names property of the upstream account', { places: ['container'] }),
+  reach('thread', 'names property of the upstream account', {
     places: [
-      'thread',
-      'thread_id',
-      'assistant_id',
-      'conversation',
-      'prompt_cache_options.comparison_response_id',
-      'diagnostics.previous_message_id',
+      ...['thread', 'thread_id', 'assistant_id', 'conversation'],
+      ...['prompt_cache_options.comparison_response_id', 'diagnostics.previous_message_id'],
     ],
-  },
-  {
-    row: 'mcp',
-    class: 'reach',
-    raises: 'calls servers that the caller chooses',
+  }),
+  reach('mcp', 'calls servers that the caller chooses', {
     places: ['mcp_servers', 'mcp', 'tools[].mcp_servers'],
     toolTypes: ['mcp'],
     isSwitch: true,
-  },
-  {
-    row: 'file_search',
-    class: 'reach',
-    raises: 'searches property of the upstream account',
+  }),
+  reach('file_search', 'searches property of the upstream account', {
     places: ['data_sources', 'tools[].file_search', 'tools[].retrieval'],
     toolTypes: [
-      'file_search',
-      'retrieval',
-      'collections_search',
-      'document_library',
-      'attachment_search',
+      ...['file_search', 'retrieval', 'collections_search', 'document_library'],
+      ...['attachment_search'],
     ],
     isSwitch: true,
-  },
-  {
-    row: 'code_interpreter',
-    class: 'reach',
-    raises: 'runs code in containers of the upstream account',
+  }),
+  reach('code_interpreter', 'runs code in containers of the upstream account', {
     places: ['tools[].code_interpreter'],
     toolTypes: ['code_interpreter'],
     isSwitch: true,
-  },
-  {
-    row: 'shell',
-    class: 'reach',
-    raises: 'runs commands in containers of the upstream account',
+  }),
+  reach('shell', 'runs commands in containers of the upstream account', {
     // Callers run the commands of `local_shell` and `apply_patch` themselves.
     toolTypes: ['shell'],
     unless: { path: ['environment', 'type'], value: 'local' },
     isSwitch: true,
-  },
+  }),
   otherTools,
-  {
-    row: 'endpoint',
-    class: 'reach',
-    raises: 'names a server or an account of the caller’s choice',
+  reach('endpoint', 'names a server or an account of the caller’s choice', {
     places: ['api_base', 'base_url', 'api_key'],
-  },
-  {
-    row: 'billing_policy',
-    class: 'reach',
-    raises: 'changes who is billed',
+  }),
+  reach('billing_policy', 'changes who is billed', {
     places: ['billing_policy', 'fallback_credit_token'],
-  },
+  }),
 ];

@@ -7,9 +7,13 @@ import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
 import { isLikeOwnSecret } from '../secret.ts';
-import { callerByHeaders, decidingHeaders, sharedPathCallers } from './caller-of.ts';
-import { anthropicCaller } from './callers/anthropic.ts';
+import {
+  anthropicCaller,
+  anthropicKeyHeader,
+  anthropicVersionHeader,
+} from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
+import { openaiCaller } from './callers/openai.ts';
 import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
   callRoute,
@@ -111,7 +115,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case 'unserved':
       return unserved(caller, resource.listed, table);
     case 'unreadable':
-      return refused(caller, unreadablePath());
+      return refused(caller, notFound(unreadablePath));
     case 'call':
       return ifAllowed('POST', method, resource.route);
     case 'stored_reply':
@@ -125,7 +129,7 @@ function routeTo(request: RoutedRequest, settings: RouteSettings, table: PathTab
     case 'models': {
       const { modelId } = resource;
       const lacksMethod = method === 'POST' && modelId !== undefined && caller === geminiCaller;
-      if (lacksMethod) return refused(caller, noSuffix());
+      if (lacksMethod) return refused(caller, notFound(noMethod));
       const protocols = protocolsOf(rows, caller);
       return ifAllowed('GET, HEAD', method, { kind: 'models', caller, protocols, modelId });
     }
@@ -158,8 +162,11 @@ function methodRoute(
   { rows, methods }: PathTable,
 ): Route {
   const known = methods.get(name);
-  if (known === undefined)
-    return refused(geminiCaller, unknownMethod(name, listed(namesOfMethods(rows), 'or')));
+  if (known === undefined) {
+    const methods = listed(namesOfMethods(rows), 'or');
+    const error = notFound(`There is no method ${name.slice(0, 64)} here. Use ${methods}.`);
+    return refused(geminiCaller, error);
+  }
   const { operation, framing, protocol, alsoFor } = known;
   const target = { operation, framing: framing(search), modelId, alsoFor };
   return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
@@ -265,9 +272,17 @@ function doubledCall(
   return undefined;
 }
 
+const unreadablePath =
+  'The model name in the path is not readable. Percent-encode it once, without . or .. segments.';
+const noMethod = 'The path has no method. POST to /v1beta/models/{model}:generateContent.';
+
+function notFound(message: string): GatewayError {
+  return new GatewayError('route_not_found', message);
+}
+
 function unknownRoute({ method }: Pick<GatewayRequest, 'method'>): GatewayError {
   const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
-  return new GatewayError('route_not_found', `There is no such ${known}route here.`);
+  return notFound(`There is no such ${known}route here.`);
 }
 
 /** A wrong base URL, the most common mistake of clients. `prefix` is that of the mount. */
@@ -277,8 +292,7 @@ function misplacedRoute(misplaced: MisplacedPath, prefix: string): GatewayError 
     fault === 'missing'
       ? `There is no ${requested} here.`
       : `The URL has ${fault === 'twice' ? 'a version' : 'the path of a call'} twice.`;
-  return new GatewayError(
-    'route_not_found',
+  return notFound(
     `${problem} Did you mean ${prefix}${intended}? ${baseUrlRemedy(misplaced, prefix)}`,
   );
 }
@@ -296,28 +310,7 @@ function baseUrlRemedy({ intended, fault, added }: MisplacedPath, prefix: string
  */
 function unservedRoute(path: string, served: string, instead: string): GatewayError {
   const hint = instead === '' ? `This gateway serves ${served}.` : instead;
-  return new GatewayError('route_not_found', `${path} is not served here. ${hint}`);
-}
-
-function unreadablePath(): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    'The model name in the path is not readable. Percent-encode it once, without . or .. segments.',
-  );
-}
-
-function noSuffix(): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    'The path has no method. POST to /v1beta/models/{model}:generateContent.',
-  );
-}
-
-function unknownMethod(method: string, methods: string): GatewayError {
-  return new GatewayError(
-    'route_not_found',
-    `There is no method ${method.slice(0, 64)} here. Use ${methods}.`,
-  );
+  return notFound(`${path} is not served here. ${hint}`);
 }
 
 function wrongMethod(method: string, allow: string): GatewayError {
@@ -358,4 +351,25 @@ function listed(names: readonly string[], conjunction: 'and' | 'or'): string {
   const last = names.at(-1) ?? '';
   const others = names.slice(0, -1).join(', ');
   return others === '' ? last : `${others} ${conjunction} ${last}`;
+}
+
+/** The headers that decide, except those that carry keys. */
+export const decidingHeaders: readonly string[] = [anthropicVersionHeader];
+
+export const sharedPathCallers: readonly Caller[] = [openaiCaller, geminiCaller, anthropicCaller];
+
+/**
+ * The clients that sent these headers. `anthropic-version` comes before `Authorization`, because
+ * Anthropic's newer SDKs send both; a native key counts only without `Authorization`, because
+ * Google's SDKs put a placeholder there.
+ */
+function callerByHeaders(
+  { headers, search }: Pick<GatewayRequest, 'search' | 'headers'>,
+  { nativeKeyHeaders, allowQueryKey }: KeySettings,
+): Caller {
+  if (headers[anthropicVersionHeader] !== undefined) return anthropicCaller;
+  if (headers.authorization !== undefined) return openaiCaller;
+  if (nativeKeyHeaders.some((name) => headers[name] !== undefined)) return geminiCaller;
+  if (allowQueryKey && new URLSearchParams(search).has('key')) return geminiCaller;
+  return headers[anthropicKeyHeader] === undefined ? openaiCaller : anthropicCaller;
 }

@@ -3,14 +3,10 @@
  * the gateway might read one and the upstream the other.
  */
 import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
-import { GatewayError } from '../errors.ts';
+import { type GatewayError, invalidRequest } from '../errors.ts';
 import { guardedRows } from './guarded-members.ts';
 
-/**
- * Refuses different values under names that mean the same. Null counts as missing.
- *
- * @throws GatewayError `invalid_request` that names both
- */
+/** Refuses different values under names that mean the same. Null counts as missing. */
 export function refuseDifferent(
   tape: Tape,
   names: readonly string[],
@@ -35,8 +31,6 @@ interface Inside {
 /**
  * Refuses different values for a member that is present in camelCase and in snake_case, because
  * Google accepts both.
- *
- * @throws GatewayError `invalid_request` that names both
  */
 export function refuseTwoSpellings(tape: Tape, inside: Inside = {}): void {
   const { object = root } = inside;
@@ -73,14 +67,12 @@ const isPlain = /^[a-z0-9_]*$/;
 /**
  * Refuses a name that differs in nothing but case from one that the gateway reads. Servers in Go
  * and .NET ignore case: they would run the model that `Model` names.
- *
- * @throws GatewayError `invalid_request` that names the member
  */
 export function refuseOtherCase(name: string, at = ''): void {
   const spelled = spelledByFold.get(isPlain.test(name) ? name : folded(name));
   if (spelled === undefined || spelled === name) return;
   const param = `${at}${name}`;
-  throw new GatewayError('invalid_request', `Write \`${param}\` as \`${spelled}\`.`, { param });
+  throw invalidRequest(`Write \`${param}\` as \`${spelled}\`.`, param);
 }
 
 /** Equal for names that differ in case alone, also by `ſ` and the Kelvin sign, as Go has it. */
@@ -89,9 +81,8 @@ function folded(name: string): string {
 }
 
 function different(first: string, second: string, at: string): GatewayError {
-  return new GatewayError(
-    'invalid_request',
+  return invalidRequest(
     `\`${at}${first}\` and \`${at}${second}\` differ. Send only one of them.`,
-    { param: `${at}${first}` },
+    `${at}${first}`,
   );
 }

@@ -24,7 +24,7 @@ import { limit, mayBeLimited } from './rates/limit.ts';
 import { limitModel } from './rates/limit-model.ts';
 import { readCallInTurns, receiveBody, reserveTape } from './read-call.ts';
 import { rememberWhole } from './references/remember-reply.ts';
-import type { ReportSplitIndex } from './references/split-index.ts';
+import type { ReportSplitIndex } from './references/relayed-channels.ts';
 import { storedReply } from './references/stored-reply.ts';
 import { shuttingDown } from './refuse.ts';
 import { copyMade, relay } from './relay/relay.ts';

@@ -203,13 +203,12 @@ const exportedByEntries: ReadonlyMap<string, readonly string[]> = sources()
 
 /** Files that parse what a caller sent, which the scan of the body has limited, and why. */
 const parsesCallersText: ReadonlySet<string> = new Set([
-  // The text of tool results, limited by `checkNestedJson`.
-  'src/dialects/gemini/client/write-results.ts',
-  'src/dialects/openai/client/write-results.ts',
+  // The text of tool results, limited by `checkNestedJson`; a detail of reasoning that the caller
+  // sent back, limited by the size of the body.
+  'src/dialects/gemini/client/write-messages.ts',
+  'src/dialects/openai/client/write-messages.ts',
   // Reasoning that the caller sent back, limited to 1 MiB.
   'src/canonical/envelope.ts',
-  // A detail of reasoning that the caller sent back, limited by the size of the body.
-  'src/dialects/openai/client/write-details.ts',
 ]);
 
 const silencers =

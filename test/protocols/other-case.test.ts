@@ -13,12 +13,12 @@ import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import type { Call } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
-import { readChat } from '../../src/protocols/chat/read.ts';
-import { readEmbeddings } from '../../src/protocols/embeddings/read.ts';
-import { readImages } from '../../src/protocols/images/read.ts';
-import { readMessages } from '../../src/protocols/messages/read.ts';
+import { readChat } from '../../src/protocols/chat/protocol.ts';
+import { readEmbeddings } from '../../src/protocols/embeddings/protocol.ts';
+import { readImages } from '../../src/protocols/images/protocol.ts';
+import { readMessages } from '../../src/protocols/messages/protocol.ts';
 import { readNative } from '../../src/protocols/native/read.ts';
-import { readBatchEmbedContents } from '../../src/protocols/native-embeddings/read.ts';
+import { readBatchEmbedContents } from '../../src/protocols/native-embeddings/protocol.ts';
 import { readResponses } from '../../src/protocols/responses/read.ts';
 
 type Read = (body: JsonObject) => Call;

@@ -8,8 +8,11 @@ import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import { type EnvelopeKind, writeEnvelope } from '../../src/canonical/envelope.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { UpstreamRequest } from '../../src/ports/upstream-client.ts';
-import { foreignThinking, messages as messagesRow } from '../../src/protocols/messages/protocol.ts';
-import { readMessages } from '../../src/protocols/messages/read.ts';
+import {
+  foreignThinking,
+  messages as messagesRow,
+  readMessages,
+} from '../../src/protocols/messages/protocol.ts';
 import { often } from '../bytes/json-arbitrary.ts';
 import {
   anyModelGateway,

@@ -2,14 +2,15 @@
  * Plays a conversation over an upstream of another dialect: each reply is written for the caller,
  * sent back in the way of a client, and read again.
  */
-import { anthropicCapabilities } from '../../src/dialects/anthropic/capabilities.ts';
+
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
+import { anthropicCapabilities } from '../../src/dialects/anthropic/dialect.ts';
 import { type CapabilityTable, capabilitiesOf } from '../../src/dialects/capabilities.ts';
 import type { ContentClientCodec, ContentServerCodec } from '../../src/dialects/codec.ts';
-import { geminiCapabilities } from '../../src/dialects/gemini/capabilities.ts';
 import { geminiClient } from '../../src/dialects/gemini/client/codec.ts';
-import { openaiCapabilities } from '../../src/dialects/openai/capabilities.ts';
+import { geminiCapabilities } from '../../src/dialects/gemini/dialect.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
+import { openaiCapabilities } from '../../src/dialects/openai/dialect.ts';
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 import type { Capabilities, DialectName } from '../../src/ports/catalog.ts';

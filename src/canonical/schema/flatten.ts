@@ -5,8 +5,7 @@
 
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
-import { resolveReference, schemasOf, typesOf } from './members.ts';
-import { mergedSchema } from './merge.ts';
+import { mergedSchema, resolveReference, schemasOf, typesOf } from './members.ts';
 
 export interface Trail {
   /** The references followed so far. A repeated one would recurse forever. */
@@ -230,13 +229,7 @@ function withType(
 
 /** Keywords that stay on the parent while the others are copied into each alternative. */
 const parentKeywords: ReadonlySet<string> = new Set([
-  'title',
-  'description',
-  'nullable',
-  'default',
-  'examples',
-  '$defs',
-  'definitions',
+  ...['title', 'description', 'nullable', 'default', 'examples', '$defs', 'definitions'],
 ]);
 
 const valueKeywords: readonly string[] = [

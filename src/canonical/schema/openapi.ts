@@ -13,9 +13,8 @@ import {
   numberOf,
 } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
-import { withNotes } from './describe.ts';
 import { newFlattening, newSchemaBudget, type SchemaBudget, type Trail } from './flatten.ts';
-import { namesOf, propertiesOf, schemasOf } from './members.ts';
+import { namesOf, propertiesOf, schemasOf, withNotes } from './members.ts';
 import { type Changed, mapSchema, mapSchemaIn } from './walk.ts';
 
 /** @param schema without references, `allOf`, `oneOf`, `const` and lists of types */

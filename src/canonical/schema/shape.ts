@@ -5,8 +5,14 @@
 
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
-import { namesOf, propertiesOf, resolveReference, schemasOf } from './members.ts';
-import { joinedProperties, mergedSchema } from './merge.ts';
+import {
+  joinedProperties,
+  mergedSchema,
+  namesOf,
+  propertiesOf,
+  resolveReference,
+  schemasOf,
+} from './members.ts';
 
 /**
  * How many more properties may be collected. Normal tools have few and flat alternatives, but in a

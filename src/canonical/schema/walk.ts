@@ -4,30 +4,15 @@
  */
 import { isJsonObject, items, type JsonObject, type JsonValue } from '../../json.ts';
 
-/** Keywords whose values are schemas, and in what form. The values of all others are data. */
-const schemaKeywords: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
-  ['items', 'schema'],
-  ['additionalItems', 'schema'],
-  ['unevaluatedItems', 'schema'],
-  ['contains', 'schema'],
-  ['additionalProperties', 'schema'],
-  ['unevaluatedProperties', 'schema'],
-  ['propertyNames', 'schema'],
-  ['not', 'schema'],
-  ['if', 'schema'],
-  ['then', 'schema'],
-  ['else', 'schema'],
-  ['contentSchema', 'schema'],
-  ['prefixItems', 'list'],
-  ['allOf', 'list'],
-  ['anyOf', 'list'],
-  ['oneOf', 'list'],
-  ['properties', 'map'],
-  ['patternProperties', 'map'],
-  ['dependentSchemas', 'map'],
-  ['dependencies', 'map'],
-  ['$defs', 'map'],
-  ['definitions', 'map'],
+/** Keywords whose values are schemas, lists of them, or maps. The values of all others are data. */
+const schemaKeywords: ReadonlySet<string> = new Set([
+  ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties'],
+  ...['unevaluatedProperties', 'propertyNames', 'not', 'if', 'then', 'else', 'contentSchema'],
+  ...['prefixItems', 'allOf', 'anyOf', 'oneOf'],
+]);
+const mapKeywords: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs'],
+  ...['definitions'],
 ]);
 
 /** Depth limit against stack exhaustion. Schemas below it are left unchanged. */
@@ -74,10 +59,10 @@ function mapAt<Context>(
   const mapped = (value: JsonValue): JsonValue =>
     isJsonObject(value) ? mapAt(value, inside, change) : value;
   const entries = Object.entries(changed.schema).map(([name, value]): [string, JsonValue] => {
-    const kind = schemaKeywords.get(name);
-    if (kind === undefined) return [name, value];
+    const isMap = mapKeywords.has(name);
+    if (!isMap && !schemaKeywords.has(name)) return [name, value];
     if (Array.isArray(value)) return [name, items(value).map(mapped)];
-    if (kind !== 'map' || !isJsonObject(value)) return [name, mapped(value)];
+    if (!isMap || !isJsonObject(value)) return [name, mapped(value)];
     const named = Object.entries(value).map(([key, inner]) => [key, mapped(inner)] as const);
     return [name, Object.fromEntries(named)];
   });
@@ -96,9 +81,9 @@ function everyAt(
 }
 
 function schemasIn(name: string, value: JsonValue): readonly JsonObject[] {
-  const kind = schemaKeywords.get(name);
-  if (kind === undefined) return [];
+  const isMap = mapKeywords.has(name);
+  if (!isMap && !schemaKeywords.has(name)) return [];
   if (Array.isArray(value)) return items(value).filter(isJsonObject);
   if (!isJsonObject(value)) return [];
-  return kind === 'map' ? Object.values(value).filter(isJsonObject) : [value];
+  return isMap ? Object.values(value).filter(isJsonObject) : [value];
 }

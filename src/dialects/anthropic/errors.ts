@@ -5,43 +5,32 @@
  */
 import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import type { ErrorCode, GatewayError } from '../../errors.ts';
+import { type ErrorCode, type GatewayError, namedMessage, statusOf } from '../../errors.ts';
 import { isJsonObject, type JsonValue, member, nonEmpty } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
-import { namedMessage } from '../named-message.ts';
 import type { FailureReport } from '../taps/tap.ts';
 
-const errorTypes: Readonly<Record<ErrorCode, string>> = {
-  invalid_request: 'invalid_request_error',
-  not_portable: 'invalid_request_error',
-  too_complex: 'invalid_request_error',
-  refused_by_policy: 'invalid_request_error',
-  invalid_key: 'authentication_error',
-  insufficient_quota: 'permission_error',
-  model_not_allowed: 'permission_error',
-  route_not_found: 'not_found_error',
-  model_not_found: 'not_found_error',
-  item_not_found: 'not_found_error',
-  response_not_found: 'not_found_error',
-  previous_response_not_found: 'invalid_request_error',
-  method_not_allowed: 'invalid_request_error',
-  body_too_large: 'request_too_large',
-  unsupported_media_type: 'invalid_request_error',
-  idempotency_in_progress: 'conflict_error',
-  result_expired: 'conflict_error',
-  idempotency_mismatch: 'invalid_request_error',
-  rate_limited: 'rate_limit_error',
-  upstream_rate_limited: 'rate_limit_error',
-  internal_error: 'api_error',
-  not_implemented: 'invalid_request_error',
-  upstream_failed: 'api_error',
-  no_channel: 'overloaded_error',
-  upstream_overloaded: 'overloaded_error',
-  store_unavailable: 'overloaded_error',
-  overloaded: 'overloaded_error',
-  draining: 'overloaded_error',
-  upstream_timeout: 'timeout_error',
-};
+/** Anthropic's status of each type, since an error in a stream has no other status. */
+const statuses: readonly (readonly [type: string, status: number])[] = [
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+];
+const statusesByType: ReadonlyMap<string, number> = new Map(statuses);
+/** The types of the gateway's statuses; all others are invalid requests. */
+const typesByStatus: ReadonlyMap<number, string> = new Map([
+  ...statuses.map(([type, status]) => [status, type] as const),
+  [409, 'conflict_error'],
+  [502, 'api_error'],
+  [503, 'overloaded_error'],
+]);
 
 /** The codes that `details.error_code` tells apart, because they share one error type. */
 const detailedCodes: ReadonlySet<ErrorCode> = new Set(['insufficient_quota', 'model_not_allowed']);
@@ -52,7 +41,7 @@ export function anthropicErrorText(error: GatewayError, requestId: string): stri
   return jsonText({
     type: 'error',
     error: {
-      type: errorTypes[error.code],
+      type: typesByStatus.get(statusOf[error.code]) ?? 'invalid_request_error',
       message: namedMessage(error),
       ...(errorCode === undefined ? {} : { details: { error_code: errorCode } }),
     },
@@ -65,20 +54,6 @@ function errorCodeOf({ code, clientCode, param }: GatewayError): string | undefi
   if (param === 'thread') return 'thread_unsupported_request';
   return clientCode ?? (detailedCodes.has(code) ? code : undefined);
 }
-
-/** Anthropic's status of each type, since an error in a stream has no other status. */
-const statuses: ReadonlyMap<string, number> = new Map([
-  ['invalid_request_error', 400],
-  ['authentication_error', 401],
-  ['billing_error', 402],
-  ['permission_error', 403],
-  ['not_found_error', 404],
-  ['request_too_large', 413],
-  ['rate_limit_error', 429],
-  ['api_error', 500],
-  ['timeout_error', 504],
-  ['overloaded_error', 529],
-]);
 
 /**
  * Matches the message of an account without credit or of a disabled one, which Anthropic reports as
@@ -105,7 +80,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const source = isJsonObject(error) ? error : document;
   const type = nonEmpty(member(source, 'type'));
   const message = nonEmpty(error) ?? nonEmpty(member(source, 'message')) ?? bareMessage(document);
-  const named = status ?? statuses.get(type ?? '');
+  const named = status ?? statusesByType.get(type ?? '');
   const { fault, clientCode } = meaningOf({ status: named, message, codes: [type] });
   return {
     status: named ?? (fault === 'request' ? 400 : 502),

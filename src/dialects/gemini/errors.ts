@@ -4,7 +4,7 @@
  */
 import { parseBounded } from '../../bounded-json.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
-import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
+import { type GatewayError, namedMessage, statusOf } from '../../errors.ts';
 import {
   isJsonObject,
   items,
@@ -14,51 +14,35 @@ import {
   nonEmpty,
 } from '../../json.ts';
 import { bareMessage, failureStatus, meaningOf, namesCallerResource } from '../failure-meaning.ts';
-import { namedMessage } from '../named-message.ts';
 import { statedWaitMs } from '../retry-after.ts';
 import type { FailureReport } from '../taps/tap.ts';
 
-/** The RPC status of each error code. Google's SDKs drop the message of an error without one. */
-const rpcNames: Readonly<Record<ErrorCode, string>> = {
-  invalid_request: 'INVALID_ARGUMENT',
-  not_portable: 'INVALID_ARGUMENT',
-  too_complex: 'INVALID_ARGUMENT',
-  refused_by_policy: 'INVALID_ARGUMENT',
-  invalid_key: 'UNAUTHENTICATED',
-  insufficient_quota: 'PERMISSION_DENIED',
-  model_not_allowed: 'PERMISSION_DENIED',
-  route_not_found: 'NOT_FOUND',
-  model_not_found: 'NOT_FOUND',
-  item_not_found: 'NOT_FOUND',
-  response_not_found: 'NOT_FOUND',
-  previous_response_not_found: 'INVALID_ARGUMENT',
-  method_not_allowed: 'INVALID_ARGUMENT',
-  body_too_large: 'INVALID_ARGUMENT',
-  unsupported_media_type: 'INVALID_ARGUMENT',
-  idempotency_in_progress: 'ABORTED',
-  result_expired: 'ABORTED',
-  idempotency_mismatch: 'INVALID_ARGUMENT',
-  rate_limited: 'RESOURCE_EXHAUSTED',
-  upstream_rate_limited: 'RESOURCE_EXHAUSTED',
-  internal_error: 'INTERNAL',
-  not_implemented: 'UNIMPLEMENTED',
-  upstream_failed: 'UNAVAILABLE',
-  no_channel: 'UNAVAILABLE',
-  upstream_overloaded: 'UNAVAILABLE',
-  store_unavailable: 'UNAVAILABLE',
-  overloaded: 'UNAVAILABLE',
-  draining: 'UNAVAILABLE',
-  upstream_timeout: 'DEADLINE_EXCEEDED',
-};
+/**
+ * The names of the gateway's statuses; all others are `INVALID_ARGUMENT`. Google's SDKs drop the
+ * message of an error without one.
+ */
+const rpcNames: ReadonlyMap<number, string> = new Map([
+  [401, 'UNAUTHENTICATED'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [409, 'ABORTED'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [500, 'INTERNAL'],
+  [501, 'UNIMPLEMENTED'],
+  [502, 'UNAVAILABLE'],
+  [503, 'UNAVAILABLE'],
+  [504, 'DEADLINE_EXCEEDED'],
+]);
 
 /** A retry delay is also sent as `RetryInfo`, where Google's clients look for it. */
 export function geminiErrorText(error: GatewayError): string {
   const details = [...retryInfo(error), ...errorInfo(error)];
+  const status = statusOf[error.code];
   return jsonText({
     error: {
-      code: statusOf[error.code],
+      code: status,
       message: namedMessage(error),
-      status: rpcNames[error.code],
+      status: rpcNames.get(status) ?? 'INVALID_ARGUMENT',
       ...(details.length === 0 ? {} : { details }),
     },
   });
@@ -131,7 +115,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const rpcName = nonEmpty(member(error, 'status'));
   const message = nonEmpty(error) ?? nonEmpty(member(error, 'message')) ?? bareMessage(document);
   const code = member(error, 'code') ?? member(document, 'code');
-  const named = status ?? failureStatus(code) ?? statusOfName(rpcName);
+  const named = status ?? failureStatus(code) ?? statusesByName.get(rpcName ?? '');
   const { fault, clientCode } = meaningOf({ status: named, message, codes: [reason] });
   return {
     status: named ?? (fault === 'request' ? 400 : 502),
@@ -163,20 +147,15 @@ function memberOf(message: string = ''): string | undefined {
 }
 
 /** Inside a stream, some of Google's proxies send the status name without the number. */
-function statusOfName(rpcName: string | undefined): number | undefined {
-  const code = Object.entries(statusesByName).find(([name]) => name === rpcName);
-  return code?.[1];
-}
-
-const statusesByName: Readonly<Record<string, number>> = {
-  INVALID_ARGUMENT: 400,
-  FAILED_PRECONDITION: 400,
-  OUT_OF_RANGE: 400,
-  UNAUTHENTICATED: 401,
-  PERMISSION_DENIED: 403,
-  NOT_FOUND: 404,
-  RESOURCE_EXHAUSTED: 429,
-  INTERNAL: 500,
-  UNAVAILABLE: 503,
-  DEADLINE_EXCEEDED: 504,
-};
+const statusesByName: ReadonlyMap<string, number> = new Map([
+  ['INVALID_ARGUMENT', 400],
+  ['FAILED_PRECONDITION', 400],
+  ['OUT_OF_RANGE', 400],
+  ['UNAUTHENTICATED', 401],
+  ['PERMISSION_DENIED', 403],
+  ['NOT_FOUND', 404],
+  ['RESOURCE_EXHAUSTED', 429],
+  ['INTERNAL', 500],
+  ['UNAVAILABLE', 503],
+  ['DEADLINE_EXCEEDED', 504],
+]);

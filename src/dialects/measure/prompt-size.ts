@@ -260,3 +260,15 @@ export function textsOf(tape: Tape, object: Value, ...names: readonly string[]):
 
 /** For a value that isn't a short string; it agrees with no other media type. */
 export const unreadable = 'unreadable/unreadable';
+
+/** The types of `input_audio`, whose format is `mp3`, or `wav` if it is not stated. */
+export function audioTypes(formats: readonly string[]): readonly string[] {
+  if (formats.length === 0) return ['audio/wav'];
+  return formats.map((format) => (format.includes('/') ? format : `audio/${format}`));
+}
+
+export function typesOfFileNames(tape: Tape, holder: Value): readonly string[] {
+  return textsOf(tape, holder, 'filename')
+    .map((file) => (file === unreadable ? unreadable : (mimeTypeOfName(file) ?? '')))
+    .filter((type) => type !== '');
+}

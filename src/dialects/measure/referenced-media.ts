@@ -73,8 +73,6 @@ const topLevelInitials = 'acdfimpvACDFIMPV';
 /**
  * Counts what the top-level members of a body reference, apart from its messages. `level` is the
  * number of enclosing objects that are merged into the body.
- *
- * @throws GatewayError `too_complex`
  */
 export function addTopLevelReferences(
   tally: PromptTally,
@@ -160,20 +158,9 @@ function walkObject(walk: Walk, object: Value, isImage: boolean): void {
 
 /** A model reads these as text with everything in them: calls, reasoning, quotes. */
 const textTypes: ReadonlySet<string> = new Set([
-  'text',
-  'input_text',
-  'output_text',
-  'summary_text',
-  'refusal',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'server_tool_use',
-  'tool_call',
-  'tool-call',
-  'function',
-  'function_call',
-  'search_result',
+  ...['text', 'input_text', 'output_text', 'summary_text', 'refusal', 'thinking'],
+  ...['redacted_thinking', 'tool_use', 'server_tool_use', 'tool_call', 'tool-call', 'function'],
+  ...['function_call', 'search_result'],
   // Mistral's quotes, which point at tool results in the same conversation.
   'reference',
   'citation',
@@ -225,7 +212,6 @@ function addKind(walk: Walk, kind: MediaKind): void {
 /** No real part has this many references, and each one costs time to examine. */
 const maxReferences = 10_000;
 
-/** @throws GatewayError `too_complex` */
 function addReference(walk: Walk, one: Reference): void {
   walk.found ??= [];
   if (walk.found.length === maxReferences)

@@ -8,42 +8,25 @@ import { bareMessage, failureStatus, meaningOf } from '../failure-meaning.ts';
 import { statedWaitMs } from '../retry-after.ts';
 import { billedReply, type FailureReport } from '../taps/tap.ts';
 
-const wireErrors: Readonly<
-  Record<ErrorCode, { readonly type: string; readonly code: string | null }>
-> = {
-  invalid_request: { type: 'invalid_request_error', code: null },
-  not_portable: { type: 'invalid_request_error', code: null },
-  too_complex: { type: 'invalid_request_error', code: 'too_complex' },
-  refused_by_policy: { type: 'invalid_request_error', code: 'refused_by_policy' },
-  invalid_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
-  insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
-  model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },
-  route_not_found: { type: 'invalid_request_error', code: 'unknown_url' },
-  model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
-  item_not_found: { type: 'invalid_request_error', code: null },
-  response_not_found: { type: 'invalid_request_error', code: null },
-  previous_response_not_found: {
-    type: 'invalid_request_error',
-    code: 'previous_response_not_found',
-  },
-  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
-  body_too_large: { type: 'invalid_request_error', code: 'body_too_large' },
-  unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
-  idempotency_in_progress: { type: 'invalid_request_error', code: 'idempotency_in_progress' },
-  result_expired: { type: 'invalid_request_error', code: 'result_expired' },
-  idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
-  rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
-  upstream_rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
-  internal_error: { type: 'server_error', code: null },
-  not_implemented: { type: 'invalid_request_error', code: 'not_implemented' },
-  upstream_failed: { type: 'server_error', code: 'upstream_failed' },
-  no_channel: { type: 'server_error', code: 'no_channel' },
-  upstream_overloaded: { type: 'server_error', code: 'upstream_overloaded' },
-  store_unavailable: { type: 'server_error', code: 'store_unavailable' },
-  overloaded: { type: 'server_error', code: 'overloaded' },
-  draining: { type: 'server_error', code: 'draining' },
-  upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
+/** OpenAI's codes, where they are not those of the gateway. */
+const wireCodes: Readonly<Partial<Record<ErrorCode, string | null>>> = {
+  invalid_request: null,
+  not_portable: null,
+  invalid_key: 'invalid_api_key',
+  route_not_found: 'unknown_url',
+  item_not_found: null,
+  response_not_found: null,
+  rate_limited: 'rate_limit_exceeded',
+  upstream_rate_limited: 'rate_limit_exceeded',
+  internal_error: null,
 };
+
+function typeOf(code: ErrorCode): string {
+  const status = statusOf[code];
+  if (code === 'insufficient_quota') return code;
+  if (status === statusOf.rate_limited) return 'rate_limit_error';
+  return status < 500 || code === 'not_implemented' ? 'invalid_request_error' : 'server_error';
+}
 
 export interface OpenaiErrorObject {
   readonly message: string;
@@ -57,9 +40,9 @@ export function openaiErrorText(error: GatewayError): string {
 }
 
 export function openaiErrorObject(error: GatewayError): OpenaiErrorObject {
-  const { type, code } = wireErrors[error.code];
-  const { clientCode, message, param = null } = error;
-  return { message, type, param, code: clientCode ?? code };
+  const { code, clientCode, message, param = null } = error;
+  const ownCode = Object.hasOwn(wireCodes, code) ? (wireCodes[code] ?? null) : code;
+  return { message, type: typeOf(code), param, code: clientCode ?? ownCode };
 }
 
 /** Codes that concern the account and not the request: its billing, its state, its country. */

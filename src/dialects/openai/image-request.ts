@@ -1,17 +1,11 @@
 /** Reads an image generation request of the images protocol for translation to another dialect. */
-import { GatewayError } from '../../errors.ts';
-import { type JsonObject, type JsonValue, member } from '../../json.ts';
-import type { ImageRequest } from '../image-codec.ts';
+import { invalidRequest } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
+import type { ImageRequest } from '../codec.ts';
+import { presentMember, textIn } from '../read-members.ts';
 
 const handledMembers: ReadonlySet<string> = new Set([
-  'model',
-  'prompt',
-  'n',
-  'size',
-  'quality',
-  'output_format',
-  'background',
-  'user',
+  ...['model', 'prompt', 'n', 'size', 'quality', 'output_format', 'background', 'user'],
   // Images are always Base64 and never streamed: the protocol refuses everything else.
   'response_format',
   'stream',
@@ -20,45 +14,29 @@ const handledMembers: ReadonlySet<string> = new Set([
 /**
  * Reads the request. Members that no other dialect supports are listed as dropped; null members
  * count as absent.
- *
- * @throws GatewayError `invalid_request` that names the member of the wrong type
  */
 export function readImageRequest(body: JsonObject): ImageRequest {
-  const prompt = text(body, 'prompt');
+  const prompt = textIn(body, 'prompt', '');
   if (prompt === undefined) {
-    throw new GatewayError('invalid_request', '`prompt` is missing. Describe the image.', {
-      param: 'prompt',
-    });
+    throw invalidRequest('`prompt` is missing. Describe the image.', 'prompt');
   }
   return {
     prompt,
     candidates: count(body, 'n') ?? 1,
-    size: text(body, 'size'),
-    quality: text(body, 'quality'),
-    outputFormat: text(body, 'output_format'),
-    background: text(body, 'background'),
-    endUserId: text(body, 'user'),
+    size: textIn(body, 'size', ''),
+    quality: textIn(body, 'quality', ''),
+    outputFormat: textIn(body, 'output_format', ''),
+    background: textIn(body, 'background', ''),
+    endUserId: textIn(body, 'user', ''),
     dropped: Object.keys(body).filter(
       (name) => !handledMembers.has(name) && presentMember(body, name) !== undefined,
     ),
   };
 }
 
-function text(body: JsonObject, name: string): string | undefined {
-  const value = presentMember(body, name);
-  if (value === undefined || typeof value === 'string') return value;
-  throw new GatewayError('invalid_request', `\`${name}\` must be a string.`, { param: name });
-}
-
 function count(body: JsonObject, name: string): number | undefined {
   const value = presentMember(body, name);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new GatewayError('invalid_request', `\`${name}\` must be a whole number of at least 1.`, {
-    param: name,
-  });
-}
-
-function presentMember(body: JsonObject, name: string): JsonValue | undefined {
-  return member(body, name) ?? undefined;
+  throw invalidRequest(`\`${name}\` must be a whole number of at least 1.`, name);
 }

@@ -1,7 +1,6 @@
 /** Measures chat completion requests and finds the media in them. */
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { PromptSize } from '../../call.ts';
-import { mimeTypeOfName } from '../../canonical/media.ts';
 import { raiseAll, raisePart } from '../measure/media-settings.ts';
 import { isMediaName } from '../measure/member-names.ts';
 import {
@@ -9,6 +8,7 @@ import {
   addMediaString,
   addSealed,
   asTextToo,
+  audioTypes,
   inOtherShape,
   type MeasureBody,
   type PromptTally,
@@ -16,7 +16,7 @@ import {
   sealOnlyModel,
   sizeOf,
   textsOf,
-  unreadable,
+  typesOfFileNames,
 } from '../measure/prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../measure/referenced-media.ts';
 
@@ -185,17 +185,10 @@ function addMediaMember(
 
 function statedTypes(tape: Tape, value: Value, name: string): readonly string[] {
   const isAudio = name === 'input_audio';
-  const formats = textsOf(tape, value, 'format', 'mime_type').filter(
-    (format) => isAudio || format.includes('/'),
-  );
-  const types = formats.map((format) => (format.includes('/') ? format : `audio/${format}`));
-  const named = textsOf(tape, value, 'filename').map((file) =>
-    file === unreadable ? unreadable : (mimeTypeOfName(file) ?? ''),
-  );
+  const formats = textsOf(tape, value, 'format', 'mime_type');
   return [
-    ...types,
-    ...(isAudio && types.length === 0 ? ['audio/wav'] : []),
+    ...(isAudio ? audioTypes(formats) : formats.filter((format) => format.includes('/'))),
     ...(name === 'video_url' ? ['video/mp4'] : []),
-    ...named.filter((type) => type !== ''),
+    ...typesOfFileNames(tape, value),
   ];
 }

@@ -3,13 +3,12 @@
  * the paths that they share with OpenAI's clients, and at paths that are not served.
  */
 import { anthropicErrorText } from '../../dialects/anthropic/errors.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import type { Caller } from '../protocol.ts';
-import { bearerHeader, bearerSecret } from './bearer.ts';
-import { headerOnce } from './key-header.ts';
+import { bearerHeader, bearerSecret, headerOnce } from './key-header.ts';
 import { anthropicRateHeaders } from './rate-headers.ts';
 
 /** The page sizes of Anthropic's API. */
@@ -21,8 +20,6 @@ const lastDateMs = 8_640_000_000_000_000;
 /**
  * `GET /v1/models`, in pages. A cursor is the id of a model. The last page has `has_more: false`:
  * Anthropic's SDK asks for the page after `last_id` as long as it is true.
- *
- * @throws GatewayError `invalid_request` for an invalid limit or cursor
  */
 function anthropicModelList(models: readonly Model[], search: string): JsonObject {
   const query = new URLSearchParams(search);
@@ -64,9 +61,7 @@ function limitOf(text: string | null): number {
   if (text === null || text === '') return defaultLimit;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= maxLimit) return limit;
-  throw new GatewayError('invalid_request', '`limit` must be a number from 1 to 1000.', {
-    param: 'limit',
-  });
+  throw invalidRequest('`limit` must be a number from 1 to 1000.', 'limit');
 }
 
 function cursorIndex(
@@ -78,10 +73,9 @@ function cursorIndex(
   if (id === null || id === '') return undefined;
   const index = models.findIndex((model) => model.id === id);
   if (index !== -1) return index;
-  throw new GatewayError(
-    'invalid_request',
+  throw invalidRequest(
     `\`${name}\` is not the id of a model in this list. Start again without it.`,
-    { param: name },
+    name,
   );
 }
 

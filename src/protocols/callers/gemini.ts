@@ -1,6 +1,6 @@
 /** Google's clients: their key headers, error format and model list. */
 import { geminiErrorText } from '../../dialects/gemini/errors.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model, ProtocolName } from '../../ports/catalog.ts';
@@ -16,8 +16,6 @@ const maxPageSize = 1_000;
  * `GET /v1beta/models`, in pages. A page token encodes the name of the last model on the page, so
  * that models added or removed in between don't shift the next page. The last page has no
  * `nextPageToken`: an empty one makes Google's SDK ask forever.
- *
- * @throws GatewayError `invalid_request` for an invalid page size or token
  */
 function geminiModelList(models: readonly Model[], search: string): JsonObject {
   const query = new URLSearchParams(search);
@@ -58,9 +56,7 @@ function methodsOf(model: Model): readonly string[] {
 function pageSize(text: string | null): number {
   if (text === null || text === '' || text === '0') return defaultPageSize;
   if (!/^\d{1,9}$/.test(text)) {
-    throw new GatewayError('invalid_request', '`pageSize` must be a number from 1 to 1000.', {
-      param: 'pageSize',
-    });
+    throw invalidRequest('`pageSize` must be a number from 1 to 1000.', 'pageSize');
   }
   return Math.min(Number(text), maxPageSize);
 }
@@ -69,10 +65,9 @@ function pageStart(models: readonly Model[], token: string | null): number {
   if (token === null || token === '') return 0;
   const previous = models.findIndex((model) => tokenOf(model) === token);
   if (previous === -1) {
-    throw new GatewayError(
-      'invalid_request',
+    throw invalidRequest(
       '`pageToken` is not a token of this list. Start again without it.',
-      { param: 'pageToken' },
+      'pageToken',
     );
   }
   return previous + 1;

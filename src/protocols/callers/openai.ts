@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
-import { bearerHeader, bearerSecret } from './bearer.ts';
+import { bearerHeader, bearerSecret } from './key-header.ts';
 import { openaiRateHeaders } from './rate-headers.ts';
 
 export const openaiCaller: Caller = {

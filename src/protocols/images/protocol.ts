@@ -1,10 +1,13 @@
 /** `POST /v1/images/generations`: OpenAI's image generation. */
 
-import { apiCalls } from '../../apis.ts';
+import { z } from 'zod';
+import { apiCalls, operations } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
-import { none, root } from '../../bytes/json/tape.ts';
+import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
+import { promptTally, sizeOf } from '../../dialects/measure/prompt-size.ts';
+import { addTopLevelReferences } from '../../dialects/measure/referenced-media.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
@@ -12,9 +15,10 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { modelEdit } from '../model-edit.ts';
-import type { Protocol, RelayRules } from '../protocol.ts';
-import { readImages } from './read.ts';
+import { checkExtraBody } from '../extra-body.ts';
+import { blankFields, checkedFields, fieldsIn } from '../fields.ts';
+import type { BodyDefaults, CallTarget, Protocol, RelayRules } from '../protocol.ts';
+import { modelEdit, modelField, newCall, positiveField } from '../rules.ts';
 
 const imagesRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
@@ -76,3 +80,51 @@ export const images: Protocol = {
   imageCounter: undefined,
   keepAlive: () => undefined,
 };
+
+/** `n`, `size` and `quality` are checked only for type: limits depend on model and price. */
+const imageFields = z.object({
+  model: modelField,
+  prompt: z.string('must be a string').min(1, 'must describe the image, not be empty'),
+  n: positiveField,
+  size: z.string('must be a string, like 1024x1024').nullish(),
+  quality: z.string('must be a string, like low').nullish(),
+  response_format: z
+    .literal('b64_json', 'must be b64_json: images are always returned as Base64')
+    .nullish(),
+  stream: z.literal(false, 'is not offered for images. Leave it out').nullish(),
+});
+
+const blank = blankFields(imageFields);
+
+/** OpenAI's API has a default model, and so may the gateway. */
+export function readImages(
+  tape: Tape,
+  _target: CallTarget,
+  { defaultImageModel }: BodyDefaults,
+): Call {
+  const read = fieldsIn(tape, blank);
+  read.model ??= defaultImageModel;
+  const fields = checkedFields(imageFields, read);
+  checkExtraBody(tape, {
+    members: {
+      model: fields.model,
+      prompt: fields.prompt,
+      stream: false,
+      n: fields.n ?? 1,
+      size: fields.size ?? undefined,
+      quality: fields.quality ?? undefined,
+    },
+  });
+  const tally = promptTally(tape);
+  addTopLevelReferences(tally, root);
+  return newCall(tape, {
+    protocol: 'images',
+    operation: operations.images,
+    modelId: fields.model,
+    prompt: sizeOf(tally),
+    maxOutputTokens: undefined,
+    candidates: fields.n ?? 1,
+    size: fields.size ?? undefined,
+    quality: fields.quality ?? undefined,
+  });
+}

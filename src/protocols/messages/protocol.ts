@@ -1,23 +1,27 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's Messages API. */
 
+import { z } from 'zod';
 import { apiCalls, operations } from '../../apis.ts';
 import { cutElements } from '../../bytes/json/edit-elements.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Span } from '../../bytes/json/text.ts';
 import type { Call } from '../../call.ts';
 import { anthropicInBandFailure } from '../../dialects/anthropic/errors.ts';
+import { measureMessages } from '../../dialects/anthropic/prompt-size.ts';
 import { pingEvent } from '../../dialects/anthropic/stream-events.ts';
 import { messagesStreamTap } from '../../dialects/anthropic/stream-tap.ts';
 import { messageUsage, usageOfObject } from '../../dialects/anthropic/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { IncomingHeaders } from '../../http.ts';
-import { type JsonValue, member } from '../../json.ts';
+import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { anthropicCaller, anthropicVersionHeader } from '../callers/anthropic.ts';
 import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
-import { modelEdit } from '../model-edit.ts';
+import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
+import { arrayMember, blankFields, checkedFields, fieldOf, fieldsIn } from '../fields.ts';
 import type {
+  CallTarget,
   ForwardedParts,
   ModelLimits,
   Protocol,
@@ -25,8 +29,7 @@ import type {
   RelayRules,
   RequestParts,
 } from '../protocol.ts';
-import { sessionHeader } from '../session-header.ts';
-import { readMessages } from './read.ts';
+import { flagField, modelEdit, modelField, newCall, sessionHeader } from '../rules.ts';
 
 const betaHeader = 'anthropic-beta';
 const defaultVersion = '2023-06-01';
@@ -35,7 +38,6 @@ const betaForm = /^[A-Za-z0-9._-]{1,64}$/;
 const maxBetas = 32;
 const maxBetaBytes = 2_048;
 
-/** @throws GatewayError `invalid_request` for headers that can't be sent on */
 function checkMessagesHeaders(headers: IncomingHeaders): void {
   versionIn(headers);
   betasIn(headers);
@@ -84,10 +86,9 @@ function ownBetas({ headers = {} }: Channel): readonly string[] | undefined {
 function versionIn(headers: IncomingHeaders): string {
   const version = headers[anthropicVersionHeader] ?? defaultVersion;
   if (typeof version === 'string' && versionForm.test(version)) return version;
-  throw new GatewayError(
-    'invalid_request',
+  throw invalidRequest(
     `The header ${anthropicVersionHeader} must be sent once, as a date: ${defaultVersion}.`,
-    { param: anthropicVersionHeader },
+    anthropicVersionHeader,
   );
 }
 
@@ -98,11 +99,10 @@ function betasIn(headers: IncomingHeaders): readonly string[] {
   const flags = flagsIn(value);
   const isLegal = value.length <= maxBetaBytes && flags.length <= maxBetas;
   if (isLegal && flags.every((flag) => betaForm.test(flag))) return flags;
-  throw new GatewayError(
-    'invalid_request',
+  throw invalidRequest(
     `The header ${betaHeader} must be a list of at most ${maxBetas} flags and ${maxBetaBytes} ` +
       'bytes, separated by commas, each of 1 to 64 letters, digits, dots, dashes and underscores.',
-    { param: betaHeader },
+    betaHeader,
   );
 }
 
@@ -225,4 +225,89 @@ function userId({ tape }: Call): string | undefined {
   return user !== none && tape.isString(user) && tape.length(user) > 2
     ? tape.text(user)
     : undefined;
+}
+
+const boundMessage = 'must be an integer of at least 0: the maximum number of tokens to generate';
+
+const messagesFields = z.object({
+  model: modelField,
+  stream: flagField,
+  // 0 fills the prompt cache and generates nothing.
+  max_tokens: z.int(boundMessage).nonnegative(boundMessage).nullish(),
+});
+
+type MessagesFields = z.infer<typeof messagesFields>;
+const blank = blankFields(messagesFields);
+
+export function readMessages(tape: Tape, { operation }: CallTarget): Call {
+  const fields = checkedFields(messagesFields, fieldsIn(tape, blank));
+  const isCount = operation === operations.count_tokens;
+  const bound = fields.max_tokens ?? undefined;
+  if (bound === undefined && !isCount) throw invalidRequest(noBound, 'max_tokens');
+  checkBounds(tape, fields);
+  checkSystem(tape);
+  checkTools(tape);
+  checkFallbacks(tape);
+  arrayMember(tape, 'messages', 'Send the conversation, oldest message first.');
+  const { size: prompt, hasRoles } = measureMessages(tape);
+  if (!hasRoles) throw invalidRequest(noRole, 'messages');
+  return newCall(tape, {
+    protocol: 'messages',
+    operation,
+    modelId: fields.model,
+    framing: fields.stream === true && !isCount ? 'sse' : 'json',
+    prompt,
+    maxOutputTokens: bound,
+  });
+}
+
+const noBound = '`max_tokens` is missing. Send the maximum number of tokens to generate.';
+const noRole = 'Every element of `messages` must be an object with a string `role`.';
+
+/** Refuses a different value of a checked member in another place, or under another name. */
+function checkBounds(tape: Tape, { model, stream, max_tokens }: MessagesFields): void {
+  const bound = max_tokens ?? undefined;
+  if (bound !== undefined) refuseOtherBounds(tape);
+  // The prompt outside of `extra_body` is the one that is measured.
+  const members = { model, messages: null, system: null, stream: stream ?? false };
+  checkExtraBody(tape, { members, bound });
+}
+
+function checkSystem(tape: Tape): void {
+  const system = tape.get(root, 'system');
+  if (system === none || ['string', 'array', 'null'].includes(tape.kind(system))) return;
+  throw invalidRequest('`system` must be a string or an array of text blocks.', 'system');
+}
+
+function checkTools(tape: Tape): void {
+  const tools = tape.present(root, 'tools');
+  if (tools === none) return;
+  if (!tape.isArray(tools)) throw invalidRequest('`tools` must be an array of objects.', 'tools');
+  const end = tape.after(tools);
+  let index = 0;
+  for (let tool = tape.first(tools); tool < end; tool = tape.after(tool)) {
+    const at = `tools[${index}]`;
+    if (!tape.isObject(tool)) throw invalidRequest(`\`${at}\` must be an object.`, at);
+    index += 1;
+  }
+}
+
+/**
+ * The settings of a fallback would price or bound its call in another way than the request does.
+ * Its model is checked with the other members that reach beyond the call.
+ */
+function checkFallbacks(tape: Tape): void {
+  const fallbacks = fieldOf(tape, 'fallbacks');
+  if (isJsonObject(fallbacks)) throw invalidRequest('`fallbacks` must be an array.', 'fallbacks');
+  if (!Array.isArray(fallbacks)) return;
+  for (const [index, fallback] of fallbacks.entries()) {
+    const at = `fallbacks[${index}]`;
+    if (!isJsonObject(fallback)) throw invalidRequest(`\`${at}\` must be an object.`, at);
+    const other = Object.keys(fallback).find((name) => name !== 'model');
+    if (other === undefined) continue;
+    throw invalidRequest(
+      `This gateway serves fallbacks with the settings of the request. Leave \`${other}\` out.`,
+      `${at}.${other}`,
+    );
+  }
 }

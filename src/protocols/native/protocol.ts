@@ -6,7 +6,6 @@ import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { envelopePrefixes } from '../../canonical/envelope.ts';
 import { quoted } from '../../canonical/raw-json.ts';
-import { editInside } from '../../dialects/edit-inside.ts';
 import { geminiArrayTap } from '../../dialects/gemini/array-tap.ts';
 import { geminiImageCounter } from '../../dialects/gemini/count-images.ts';
 import { geminiInBandFailure, isGeminiReply } from '../../dialects/gemini/errors.ts';
@@ -19,6 +18,7 @@ import { member } from '../../json.ts';
 import { geminiCaller } from '../callers/gemini.ts';
 import { inEverySpelling, mayHoldEnvelope } from '../envelope-marks.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
+import { editInside } from '../rules.ts';
 import { readNative } from './read.ts';
 
 const nativeRelay: RelayRules = {

@@ -2,23 +2,21 @@
 
 import { apiCalls, operations } from '../../apis.ts';
 import { replyParser } from '../../bounded-json.ts';
+import { watchIds } from '../../bytes/json/stream/watch.ts';
 import { none, root } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
 import { refusesSealedContent, responseFailure } from '../../dialects/openai/responses/errors.ts';
-import { referableDocument } from '../../dialects/openai/responses/referable.ts';
 import { responsesStreamTap } from '../../dialects/openai/responses/stream-tap.ts';
 import { toolCallsIn, withToolCalls } from '../../dialects/openai/responses/tool-calls.ts';
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
-import type { ReferableReply } from '../../dialects/taps/tap.ts';
-import { GatewayError } from '../../errors.ts';
+import type { ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
+import { invalidRequest } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
-import { modelEdit } from '../model-edit.ts';
 import type { Protocol, RelayRules } from '../protocol.ts';
-import { sessionHeader } from '../session-header.ts';
-import { isOwnId } from './find-references.ts';
-import { readResponses } from './read.ts';
+import { modelEdit, sessionHeader } from '../rules.ts';
+import { isOwnId, readResponses } from './read.ts';
 
 const responsesRelay: RelayRules = {
   paths: {
@@ -120,9 +118,18 @@ export const responses: Protocol = {
 function refuseStream(query: URLSearchParams, part: string | undefined): void {
   const isWhole = query.getAll('stream').every((value) => value === '' || value === 'false');
   if (part !== undefined || isWhole) return;
-  throw new GatewayError(
-    'invalid_request',
-    'A stored response is read as one document. Leave `stream` out.',
-    { param: 'stream' },
-  );
+  throw invalidRequest('A stored response is read as one document. Leave `stream` out.', 'stream');
+}
+
+/** The tap of one document, which collects the ids in it as well. */
+function referableDocument(tap: StreamTap): StreamTap {
+  const ids = watchIds('output');
+  return {
+    ...tap,
+    write: (chunk) => {
+      ids.write(chunk);
+      return tap.write(chunk);
+    },
+    referable: () => ({ replyId: ids.own(), items: ids.ofElements().map((id) => ({ id })) }),
+  };
 }

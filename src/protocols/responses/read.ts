@@ -4,40 +4,25 @@
  */
 import { z } from 'zod';
 import { operations } from '../../apis.ts';
-import { parsedValue } from '../../bytes/json/scan/body.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
-import type { Call } from '../../call.ts';
+import type { Call, Reference } from '../../call.ts';
+import { isEnvelope } from '../../canonical/envelope.ts';
+import { filledText } from '../../dialects/openai/responses/item-kinds.ts';
 import {
   type MeasuredItem,
   measureResponses,
 } from '../../dialects/openai/responses/prompt-size.ts';
-import { GatewayError } from '../../errors.ts';
+import { type GatewayError, invalidRequest } from '../../errors.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
-import { checkedFields, hintOf } from '../fields.ts';
-import { guardedUses } from '../find-guarded.ts';
+import { blankFields, checkedFields, fieldsIn, hintOf } from '../fields.ts';
 import type { CallTarget } from '../protocol.ts';
-import { modelField, positiveField } from '../rules.ts';
-import { previousReference, referenceIn } from './find-references.ts';
+import { flagField, modelField, newCall, positiveField } from '../rules.ts';
 
-interface ResponsesFields {
-  readonly model: string;
-  readonly stream?: boolean | null | undefined;
-  readonly background?: boolean | null | undefined;
-  readonly store?: boolean | null | undefined;
-  readonly max_output_tokens?: number | null | undefined;
-  readonly n?: number | null | undefined;
-  readonly previous_response_id?: string | null | undefined;
-  readonly prompt_cache_key?: unknown;
-  readonly max_tool_calls?: unknown;
-}
-
-const flag = z.boolean('must be true or false').nullish();
-
-const responsesFields: z.ZodType<ResponsesFields> = z.object({
+const responsesFields = z.object({
   model: modelField,
-  stream: flag,
-  background: flag,
-  store: flag,
+  stream: flagField,
+  background: flagField,
+  store: flagField,
   max_output_tokens: positiveField,
   // OpenAI has no such member here, but a compatible server may read it.
   n: positiveField,
@@ -48,17 +33,18 @@ const responsesFields: z.ZodType<ResponsesFields> = z.object({
   max_tool_calls: z.unknown().optional(),
 });
 
+type ResponsesFields = z.infer<typeof responsesFields>;
+const blank = blankFields(responsesFields);
+
 /** A compaction has no member for a bound; it is far shorter than what it replaces. */
 const compactedTokens = 16_384;
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readResponses(tape: Tape, { operation }: CallTarget): Call {
-  const { read, input } = membersIn(tape);
-  const fields = checkedFields(responsesFields, read);
+  const fields = checkedFields(responsesFields, fieldsIn(tape, blank));
   const streamed = fields.stream === true && operation === operations.content;
   checkBounds(tape, fields);
   refuseUnserved(tape, fields);
-  checkInput(tape, input);
+  checkInput(tape);
   checkKind(tape, 'tools', 'array', '`tools` must be an array.');
   // A list of items would not be checked as `input` is.
   checkKind(tape, 'instructions', 'string', '`instructions` must be a string.');
@@ -69,31 +55,19 @@ export function readResponses(tape: Tape, { operation }: CallTarget): Call {
     const reference = referenceIn(tape, measured);
     if (reference !== undefined) references.push(reference);
   });
-  return {
+  const isCompaction = operation === operations.compact;
+  return newCall(tape, {
     protocol: 'responses',
     operation,
     modelId: fields.model,
     framing: streamed ? 'sse' : 'json',
-    body: tape.body,
-    tape,
     promptCacheKey: hintOf(fields.prompt_cache_key),
-    // The last event of a stream always states the usage.
-    wantsUsage: true,
     references: references.length === 0 ? undefined : references,
-    demand: {
-      prompt,
-      predictedBytes: 0,
-      maxOutputTokens:
-        operation === operations.compact
-          ? compactedTokens
-          : (fields.max_output_tokens ?? undefined),
-      candidates: fields.n ?? 1,
-      size: undefined,
-      quality: undefined,
-      maxToolCalls: countOf(fields.max_tool_calls),
-      guarded: guardedUses(tape, prompt.media),
-    },
-  };
+    prompt,
+    maxOutputTokens: isCompaction ? compactedTokens : (fields.max_output_tokens ?? undefined),
+    candidates: fields.n ?? 1,
+    maxToolCalls: countOf(fields.max_tool_calls),
+  });
 }
 
 /** Refuses a different value of a checked member in another place, or under another name. */
@@ -113,53 +87,13 @@ function checkBounds(tape: Tape, fields: ResponsesFields): void {
   });
 }
 
-function membersIn(tape: Tape): {
-  readonly read: { readonly [Name in keyof ResponsesFields]-?: unknown };
-  readonly input: Value;
-} {
-  let input = none;
-  const read: { -readonly [Name in keyof ResponsesFields]-?: unknown } = {
-    model: undefined,
-    stream: undefined,
-    background: undefined,
-    store: undefined,
-    max_output_tokens: undefined,
-    n: undefined,
-    previous_response_id: undefined,
-    prompt_cache_key: undefined,
-    max_tool_calls: undefined,
-  };
-  const end = tape.after(root);
-  for (let value = tape.first(root); value < end; value = tape.after(value)) {
-    const name = tape.name(value);
-    switch (name) {
-      case 'input':
-        input = value;
-        break;
-      case 'model':
-      case 'stream':
-      case 'background':
-      case 'store':
-      case 'max_output_tokens':
-      case 'n':
-      case 'previous_response_id':
-      case 'prompt_cache_key':
-      case 'max_tool_calls':
-        read[name] = parsedValue(tape, value);
-        break;
-      default:
-    }
-  }
-  return { read, input };
-}
-
 /**
  * Refuses what would run after the reply, and prompts that are stored at the provider:
  * neither can be bounded, and a template may name any model and tools.
  */
 function refuseUnserved(tape: Tape, { background }: ResponsesFields): void {
   if (background === true) {
-    throw invalid(
+    throw invalidRequest(
       'This gateway serves no background responses. Leave `background` out, and set `stream` for ' +
         'a long reply.',
       'background',
@@ -167,7 +101,7 @@ function refuseUnserved(tape: Tape, { background }: ResponsesFields): void {
   }
   for (const name of ['conversation', 'prompt']) {
     if (tape.present(root, name) === none) continue;
-    throw invalid(
+    throw invalidRequest(
       `\`${name}\` names content that is stored at the provider, which this gateway does not ` +
         'serve. Send the content as `input`.',
       name,
@@ -176,20 +110,21 @@ function refuseUnserved(tape: Tape, { background }: ResponsesFields): void {
 }
 
 /** `input` may be missing: instructions alone make a valid request. */
-function checkInput(tape: Tape, input: Value): void {
+function checkInput(tape: Tape): void {
+  const input = tape.get(root, 'input');
   const kind = input === none ? 'null' : tape.kind(input);
   if (kind === 'null' && tape.present(root, 'messages') !== none) {
-    throw invalid(
+    throw invalidRequest(
       'This API expects `input`. Send the conversation as `input`, or POST the body to ' +
         '/v1/chat/completions.',
       'input',
     );
   }
   if (kind === 'null' || kind === 'string') return;
-  if (kind !== 'array') throw noInput();
+  if (kind !== 'array') throw invalidRequest(noInput, 'input');
   const end = tape.after(input);
   for (let item = tape.first(input); item < end; item = tape.after(item)) {
-    if (!tape.isObject(item)) throw noInput();
+    if (!tape.isObject(item)) throw invalidRequest(noInput, 'input');
   }
 }
 
@@ -205,7 +140,6 @@ const changeable: Readonly<Record<string, readonly string[] | undefined>> = {
   text: ['format', 'verbosity'],
 };
 
-/** @throws GatewayError `invalid_request` if an item changes other settings */
 function checkSettings(tape: Tape, { item, index }: MeasuredItem): void {
   const at = `input[${index}]`;
   for (const value of tape.members(item)) {
@@ -225,7 +159,7 @@ function checkSettings(tape: Tape, { item, index }: MeasuredItem): void {
 }
 
 function unchangeable(param: string): GatewayError {
-  return invalid(
+  return invalidRequest(
     `\`${param}\` can't be set by an input item. A \`${settingsType}\` may change ` +
       '`reasoning.effort` and `text.format`.',
     param,
@@ -234,17 +168,88 @@ function unchangeable(param: string): GatewayError {
 
 function checkKind(tape: Tape, name: string, kind: 'array' | 'string', message: string): void {
   const value = tape.present(root, name);
-  if (value !== none && tape.kind(value) !== kind) throw invalid(message, name);
+  if (value !== none && tape.kind(value) !== kind) throw invalidRequest(message, name);
 }
 
-function noInput(): GatewayError {
-  return invalid('`input` must be a string or an array of objects.', 'input');
-}
-
-function invalid(message: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', message, { param });
-}
+const noInput = '`input` must be a string or an array of objects.';
 
 function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function previousReference(tape: Tape): Reference | undefined {
+  const previous = tape.present(root, 'previous_response_id');
+  return previous === none ? undefined : previousReply(idText(tape, previous));
+}
+
+function previousReply(id: string | undefined): Reference {
+  const at = 'previous_response_id';
+  const rest = { isRemovable: false, element: undefined, sealedBytes: 0 };
+  return { kind: 'reply', id: id ?? '', isOwn: isOwnId(id), at, ...rest };
+}
+
+/** The reference that an item is; undefined if it needs nothing but itself. */
+function referenceIn(
+  tape: Tape,
+  { item, index, type, kind, isStored }: MeasuredItem,
+): Reference | undefined {
+  if (kind !== 'sealed' && !isStored) return undefined;
+  const idValue = tape.present(item, 'id');
+  const id = idValue === none ? undefined : (idText(tape, idValue) ?? '');
+  const isOwn = isOwnId(id);
+  const reference: Reference = {
+    kind: isOwn || namesOnlyId(type) ? 'item' : 'incomplete',
+    id,
+    isOwn,
+    isRemovable: kind === 'sealed' && type === 'reasoning',
+    at: `input[${index}].id`,
+    element: { member: 'input', index },
+    sealedBytes: 0,
+  };
+  return kind === 'sealed' ? sealedItem(tape, item, reference, isStored) : reference;
+}
+
+/** A reference to an item may leave its type out. */
+function namesOnlyId(type: string | undefined): boolean {
+  return type === undefined || type === 'item_reference';
+}
+
+/** An item with encrypted content, or which its provider would complete from what it has stored. */
+function sealedItem(
+  tape: Tape,
+  item: Value,
+  reference: Reference,
+  isStored: boolean,
+): Reference | undefined {
+  const sealed = filledText(tape, item, 'encrypted_content');
+  const at = `input[${reference.element?.index}]`;
+  if (sealed !== none) {
+    if (isMadeHere(tape, sealed)) return { ...reference, kind: 'local', at };
+    return { ...reference, kind: 'sealed', at, sealedBytes: tape.length(sealed) - 2 };
+  }
+  if (reference.isOwn) return { ...reference, kind: 'local', at };
+  // Without an id it is nothing but its summary.
+  return isStored ? { ...reference, isRemovable: false } : undefined;
+}
+
+/** True for content in an envelope of the gateway, which no upstream can read. */
+function isMadeHere(tape: Tape, sealed: Value): boolean {
+  const start = tape.start(sealed) + 1;
+  return isEnvelope(
+    tape.bytes.toString('latin1', start, Math.min(tape.end(sealed) - 1, start + 64)),
+  );
+}
+
+const ownId = /^[a-z]+_tg_/;
+
+/** Whether the gateway made an id, for a translated reply or an item of it. */
+export function isOwnId(id: string | undefined): boolean {
+  return id !== undefined && ownId.test(id);
+}
+
+const maxIdBytes = 1_024;
+
+function idText(tape: Tape, value: Value): string | undefined {
+  if (!tape.isString(value) || tape.end(value) - tape.start(value) > maxIdBytes) return undefined;
+  return tape.text(value);
 }

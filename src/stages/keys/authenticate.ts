@@ -5,8 +5,8 @@
 import type { GatewayRequest } from '../../http.ts';
 import type { Settings } from '../../options.ts';
 import type { ApiKey, KeyRequest, SessionStore } from '../../ports/key-store.ts';
-import { sharedPathCallers } from '../../protocols/caller-of.ts';
 import type { Caller } from '../../protocols/protocol.ts';
+import { sharedPathCallers } from '../../protocols/routes.ts';
 import { secretKind } from '../../secret.ts';
 import type { Received } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';

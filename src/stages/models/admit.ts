@@ -4,7 +4,7 @@
  */
 import type { FairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call } from '../../call.ts';
-import { GatewayError } from '../../errors.ts';
+import { invalidRequest } from '../../errors.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
@@ -31,9 +31,6 @@ export type AdmittedCall = Pick<Admitted, 'model' | 'plan' | 'call' | 'reference
 /**
  * Returns the model with this id or alias, compared byte for byte, and the call with what it refers
  * to.
- *
- * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`,
- *   `invalid_request` for members that the model does not allow, and as `resolveReferences`
  */
 export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall> {
   const { call, key, route, received } = read;
@@ -68,16 +65,11 @@ export function isOfferedToo(model: Model, { alsoFor }: Pick<CallRoute, 'alsoFor
   return alsoFor !== undefined && protocolsOf(model).some((name) => alsoFor.includes(name));
 }
 
-/** @throws GatewayError `invalid_request` if the model makes fewer candidates than requested */
 export function checkCandidates(
   { demand }: Call,
   { candidates: { member: param, maximum } }: Protocol,
   { maxCandidates = maximum }: Model,
 ): void {
   if (demand.candidates <= maxCandidates) return;
-  throw new GatewayError(
-    'invalid_request',
-    `\`${param}\` may be at most ${maxCandidates} for this model.`,
-    { param },
-  );
+  throw invalidRequest(`\`${param}\` may be at most ${maxCandidates} for this model.`, param);
 }

@@ -28,11 +28,7 @@ const ratesOf: Readonly<Record<MediaKind, readonly (keyof TokenRates)[]>> = {
   reference: ['imageInput', 'audioInput', 'videoInput'],
 };
 
-/**
- * Media cost several times as much as text, and most such prices have a rate for text only.
- *
- * @throws GatewayError `invalid_request` that names the first part without a rate
- */
+/** Media cost several times as much as text, and most such prices have a rate for text only. */
 function checkMediaRates({ demand }: Call, { price }: Model): void {
   if (price.per !== 'token') return;
   const { rates } = price;
@@ -48,11 +44,7 @@ function checkMediaRates({ demand }: Call, { price }: Model): void {
 
 const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [row.row, row]));
 
-/**
- * `mayBeRelayed`: a channel of the model speaks the caller's own API.
- *
- * @throws GatewayError `invalid_request` that names the member and says what to do
- */
+/** `mayBeRelayed`: a channel of the model speaks the caller's own API. */
 export function checkMembers(
   call: Call,
   model: Model,

@@ -7,15 +7,10 @@ import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf, weightOf } from '../../ports/model-defaults.ts';
 import type { Route } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
-import { type ModelLookup, otherApi, unknownModel } from './model-errors.ts';
-import { visibleModels } from './visible-models.ts';
+import { type ModelLookup, otherApi, unknownModel, visibleModels } from './model-errors.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
-/**
- * @throws GatewayError `model_not_found`, the same for an unknown model and for one that this group
- *   must not see; for one that another API serves it names that API
- */
 export async function listModels(
   route: ModelsRoute,
   caller: Authenticated,

@@ -26,19 +26,9 @@ export interface MemberBounds {
 
 /** Tools that run at the provider and feed their results back to the model. */
 const providerTools: ReadonlySet<CostMember> = new Set([
-  'web_search',
-  'web_fetch',
-  'maps',
-  'code_execution',
-  'image_generation',
-  'file_search',
-  'code_interpreter',
-  'shell',
-  'other_tools',
-  'mcp',
-  'advisor',
-  'tool_search',
-]);
+  ...['web_search', 'web_fetch', 'maps', 'code_execution', 'image_generation', 'file_search'],
+  ...['code_interpreter', 'shell', 'other_tools', 'mcp', 'advisor', 'tool_search'],
+] as const);
 export function isProviderTool(row: CostMember): boolean {
   return providerTools.has(row);
 }

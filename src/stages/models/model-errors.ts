@@ -1,4 +1,9 @@
-/** The errors for a model that a caller names and may not, or can't, use through this API. */
+/**
+ * The models that a key may use, and the errors for one that a caller names and may not, or can't,
+ * use through this API.
+ */
+
+import { protocolNames } from '../../apis.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Model, ProtocolName } from '../../ports/catalog.ts';
 import { likeliestName } from '../../ports/likely-names.ts';
@@ -6,7 +11,6 @@ import { protocolsOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
-import { visibleModels } from './visible-models.ts';
 
 export interface ModelLookup {
   readonly records: RecordChecks;
@@ -113,4 +117,43 @@ function quoted(modelId: string): string {
 /** The only input that error messages echo: truncated, and without control characters. */
 function readable(modelId: string): string {
   return modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
+}
+
+type ListChecks = Pick<RecordChecks, 'areModelLists'>;
+
+export async function visibleModels(
+  { key, received: { settings, ports } }: Authenticated,
+  protocols: readonly ProtocolName[],
+  { areModelLists }: ListChecks,
+): Promise<readonly Model[]> {
+  // Asked for together, so that a catalog that fails is reported once.
+  const found = await ports.ask('catalog', 'list', areModelLists, () =>
+    Promise.all(protocols.map((protocol) => settings.catalog.list(key.group, protocol))),
+  );
+  return [...new Map(found.flat().map((model) => [model.id, model])).values()];
+}
+
+/** Bounds the memory; a host has far fewer groups. */
+const maxGroups = 10_000;
+
+/** Asks once per group; warns if no model lists it: its name is then misspelt on one side. */
+export function groupCheck(records: ListChecks): (caller: Authenticated) => Promise<void> {
+  const checked = new Set<string>();
+  return async (caller) => {
+    const { id, group } = caller.key;
+    if (checked.has(group) || checked.size >= maxGroups) return;
+    checked.add(group);
+    try {
+      if ((await visibleModels(caller, protocolNames, records)).length > 0) return;
+    } catch {
+      // The event `port_failed` has reported it.
+      return;
+    }
+    process.emitWarning(
+      `The key ${JSON.stringify(id)} is in the group ${JSON.stringify(group)}, which no model ` +
+        'lists in its `groups`: check the spelling, or add the group to a model. ' +
+        'This warning is given once for each group.',
+      { type: 'TollgateWarning', code: 'TOLLGATE_GROUP_WITHOUT_MODELS' },
+    );
+  };
 }

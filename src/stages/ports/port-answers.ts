@@ -77,11 +77,7 @@ export const isSettleResult: AnswerCheck = hasStatus('settled', 'settled_late', 
 
 /** The answer to the end of a hold by the host, which may have been ended before. */
 export const isResolveResult: AnswerCheck = hasStatus(
-  'settled',
-  'settled_late',
-  'already',
-  'released',
-  'conflict',
+  ...['settled', 'settled_late', 'already', 'released', 'conflict'],
 );
 
 export const isReleaseResult: AnswerCheck = hasStatus('released', 'already');

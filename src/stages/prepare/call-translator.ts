@@ -10,15 +10,8 @@ import type { Call } from '../../call.ts';
 import { maxTranslatedValues, tooComplex } from '../../canonical/complexity.ts';
 import { estimateTokens } from '../../canonical/estimate-tokens.ts';
 import { capabilitiesOf } from '../../dialects/capabilities.ts';
-import type {
-  CallerExchange,
-  ReplyHead,
-  TokenCounter,
-  UpstreamTarget,
-} from '../../dialects/codec.ts';
+import type { ReplyHead, TokenCounter, UpstreamTarget } from '../../dialects/codec.ts';
 import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
-import type { EmbeddingCallerExchange } from '../../dialects/embedding-codec.ts';
-import type { ImageRequest } from '../../dialects/image-codec.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
@@ -26,18 +19,26 @@ import type { ProtocolCodecs, TokenCountCodec } from '../../protocols/protocol.t
 import type { Admitted } from '../call-record.ts';
 import { withKeptItems } from '../references/reference-edits.ts';
 import { estimatedPrompt } from '../settle/estimated-prompt.ts';
-import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
+  droppedNote,
+  estimatedNote,
   type Judgement,
   maxBufferedRelayBytes,
   type Prepared,
   type PreparedRequest,
   type WholeReply,
 } from './prepared-call.ts';
-import { prepareTranslated, type Translation } from './translated.ts';
+import {
+  type ContentTranslation,
+  codecOf,
+  contentOf,
+  prepareTranslated,
+  prepareTranslatedImage,
+  type RequestReaders,
+  type Translation,
+} from './translated.ts';
 import { prepareTranslatedEmbeddings } from './translated-embeddings.ts';
-import { prepareTranslatedImage } from './translated-image.ts';
 
 interface TranslatedChannel {
   readonly channel: Channel;
@@ -60,24 +61,6 @@ export function callTranslator(admitted: Admitted, server: ProtocolCodecs): Call
       prepare(translationInput(admitted, target, { client, server, readers })),
     readInTurns: () => readInTurns(readers, form),
   };
-}
-
-interface TranslationInput {
-  readonly admitted: Admitted;
-  readonly readers: RequestReaders;
-  readonly dialect: Dialect;
-  readonly client: DialectCodecs;
-  readonly server: ProtocolCodecs;
-  readonly target: UpstreamTarget;
-  readonly head: ReplyHead;
-}
-
-/** The request in the common form, read at the first use. */
-interface RequestReaders {
-  readonly parsed: () => JsonObject;
-  readonly content: () => CallerExchange;
-  readonly images: () => ImageRequest;
-  readonly embeddings: () => EmbeddingCallerExchange;
 }
 
 function readersOf(
@@ -114,8 +97,8 @@ async function readInTurns({ parsed, ...readers }: RequestReaders, form: Form): 
 function translationInput(
   admitted: Admitted,
   { channel, dialect, upstreamModel }: TranslatedChannel,
-  codecs: Pick<TranslationInput, 'client' | 'server' | 'readers'>,
-): TranslationInput {
+  codecs: Pick<Translation, 'client' | 'server' | 'readers'>,
+): Translation {
   const { call, model, hold, received } = admitted;
   const { settings, responseContext } = received;
   const target: UpstreamTarget = {
@@ -142,14 +125,14 @@ type Form = Exclude<keyof RequestReaders, 'parsed'>;
 interface Translator {
   /** What the request is read into. */
   readonly form: Form;
-  prepare(input: TranslationInput): Prepared;
+  prepare(input: Translation): Prepared;
 }
 
 /** An operation that is missing is relayed only. */
 const translators: Readonly<Partial<Record<OperationName, Translator>>> = {
-  content: { form: 'content', prepare: (input) => prepareTranslated(translationOf(input)) },
-  images: { form: 'images', prepare: prepareImage },
-  embed: { form: 'embeddings', prepare: prepareEmbeddings },
+  content: { form: 'content', prepare: (input) => prepareTranslated(contentOf(input)) },
+  images: { form: 'images', prepare: prepareTranslatedImage },
+  embed: { form: 'embeddings', prepare: prepareTranslatedEmbeddings },
   count_tokens: { form: 'content', prepare: prepareCount },
   compact: {
     form: 'content',
@@ -163,60 +146,13 @@ const translators: Readonly<Partial<Record<OperationName, Translator>>> = {
   },
 };
 
-function prepareImage(input: TranslationInput): Prepared {
-  const { admitted, readers, dialect, client, target, head } = input;
-  return prepareTranslatedImage({
-    request: readers.images(),
-    dialect,
-    codec: codecOf(client.images),
-    target,
-    head,
-    strict: admitted.model.strict === true,
-  });
-}
-
-function prepareEmbeddings(input: TranslationInput): Prepared {
-  const { admitted, readers, dialect, client, target, head } = input;
-  return prepareTranslatedEmbeddings({
-    call: admitted.call,
-    model: admitted.model,
-    caller: readers.embeddings(),
-    dialect,
-    codec: codecOf(client.embeddings),
-    target,
-    head,
-    maxPieces: admitted.received.settings.maxEmbeddingPieces,
-  });
-}
-
-function prepareCount(input: TranslationInput): Prepared {
+function prepareCount(input: Translation): Prepared {
   const { tokenCounter } = input.client;
-  const translation = translationOf(input);
+  const translation = contentOf(input);
   const codec = codecOf(input.server.countTokens);
   return tokenCounter === undefined
     ? estimatedCount(translation, codec)
     : prepareUpstreamCount(translation, tokenCounter, codec);
-}
-
-function translationOf(input: TranslationInput): Translation {
-  const { admitted, readers, dialect, client, target, head } = input;
-  const caller = readers.content();
-  const hidesReasoning = caller.request.reasoning?.includeThoughts !== true;
-  return {
-    call: admitted.call,
-    caller,
-    dialect,
-    client,
-    target,
-    head: { ...head, hidesReasoning, needsReasoningBack: target.capabilities.reasoningHistory },
-    strict: admitted.model.strict === true,
-  };
-}
-
-/** Returns the codec, which exists for every channel in a pool of the protocol. */
-function codecOf<T>(codec: T | undefined): T {
-  if (codec !== undefined) return codec;
-  throw new GatewayError('not_implemented', "This call can't be translated for this provider.");
 }
 
 /** Remembers a thrown error too, so that a refused body is not parsed again. */
@@ -237,28 +173,23 @@ function resultOf<T>(make: () => T): { readonly value: T } | { readonly error: u
   }
 }
 
-/**
- * @throws GatewayError `too_complex`, or `invalid_request` for faults that the scan leaves to the
- *   parser
- */
 function parsedBody({ body, isTooComplex }: Call): JsonObject {
   if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
   const parsed = parseBodyExactly(body);
   return isJsonObject(parsed) ? parsed : {};
 }
 
-/** @throws GatewayError `not_portable` that names what this upstream does not support */
 function prepareUpstreamCount(
-  translation: Translation,
+  translation: ContentTranslation,
   counter: TokenCounter,
   codec: TokenCountCodec,
 ): PreparedRequest {
-  const { call, caller, dialect, target } = translation;
+  const { admitted, caller, dialect, target } = translation;
   const { text, dropped } = counter.body(caller.request, target);
   return {
     dialect,
     streamContentType: dialect.streams.contentType,
-    path: upstreamPath(dialect, call, target.upstreamModel),
+    path: upstreamPath(dialect, admitted.call, target.upstreamModel),
     framing: 'json',
     body: [Buffer.from(text)],
     prompt: undefined,
@@ -274,7 +205,7 @@ function prepareUpstreamCount(
 
 function judge(
   bytes: Uint8Array,
-  { dialect }: Translation,
+  { dialect }: Pick<Translation, 'dialect'>,
   { read }: TokenCounter,
   codec: TokenCountCodec,
 ): Judgement {
@@ -285,7 +216,7 @@ function judge(
   return { kind: 'whole', bytes: Buffer.from(codec.write(count)), usage: undefined };
 }
 
-function estimatedCount({ caller }: Translation, codec: TokenCountCodec): WholeReply {
+function estimatedCount({ caller }: ContentTranslation, codec: TokenCountCodec): WholeReply {
   return {
     kind: 'whole',
     bytes: Buffer.from(codec.write(estimateTokens(caller.request))),

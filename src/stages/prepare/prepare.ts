@@ -17,8 +17,12 @@ import type { ResolvedReferences } from '../references/resolved-references.ts';
 import type { Chosen, Upstreams } from '../upstream/attempt.ts';
 import { type Credential, servingAccount } from '../upstream/credential.ts';
 import type { CallTranslator } from './call-translator.ts';
-import { droppedNote } from './notes.ts';
-import type { Judgement, Prepared, PreparedRequest } from './prepared-call.ts';
+import {
+  droppedNote,
+  type Judgement,
+  type Prepared,
+  type PreparedRequest,
+} from './prepared-call.ts';
 import { type MoreEdits, prepareRelayed, type RelayInput } from './relayed.ts';
 import type { LoadedTranslation } from './translations.ts';
 

@@ -11,6 +11,7 @@ import type { PromptSize } from '../../call.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { documentTokens } from '../../dialects/taps/document-tokens.ts';
 import type { FailureReport, ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
+import { GatewayError } from '../../errors.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { JsonValue } from '../../json.ts';
@@ -166,4 +167,58 @@ export function tapFailure(tap: StreamTap): FailedReply | BadReply | undefined {
   if (report === undefined) return undefined;
   if (report.isBilled !== true) return { kind: 'failure', report };
   return { kind: 'bad', reason: report.reason ?? 'upstream_failed', usage: tap.usage() };
+}
+
+/** Node accepts 16 KB of headers in all, and other headers need their share. */
+const maxListBytes = 4_096;
+/** Reserved for the last entry, which says how many names follow. */
+const lastEntryBytes = 24;
+const maxNameLength = 128;
+
+/**
+ * `x-tollgate-dropped`: the members that were left out, truncated or replaced, by the caller's
+ * names.
+ *
+ * @param unasked the names that the caller did not ask for, which a strict model drops too
+ */
+export function droppedNote(
+  dropped: readonly string[],
+  strict: boolean,
+  unasked: ReadonlySet<string> | undefined = undefined,
+): HeaderMap {
+  if (dropped.length === 0) return {};
+  const first = strict ? dropped.find((name) => unasked?.has(name) !== true) : undefined;
+  if (first !== undefined) {
+    throw new GatewayError(
+      'not_portable',
+      `The upstream of this model has no counterpart for \`${plainName(first)}\`, and the model ` +
+        'is strict. Leave it out.',
+      { param: plainName(first) },
+    );
+  }
+  const names = [...new Set(dropped.map(plainName))].filter((name) => name !== '');
+  return { 'x-tollgate-dropped': joinedNames(names) };
+}
+
+/** All names, or as many as fit, followed by `+12 more`. */
+function joinedNames(names: readonly string[]): string {
+  const whole = names.join(',');
+  if (whole.length <= maxListBytes) return whole;
+  let list = '';
+  for (const [index, name] of names.entries()) {
+    const longer = index === 0 ? name : `${list},${name}`;
+    if (longer.length > maxListBytes - lastEntryBytes)
+      return `${list},+${names.length - index} more`;
+    list = longer;
+  }
+  return list;
+}
+
+export function estimatedNote(names: string): HeaderMap {
+  return { 'x-tollgate-estimated': names };
+}
+
+/** Removes from a member's name what a header must not contain. */
+function plainName(name: string): string {
+  return name.replace(/[^\w.:[\]-]/g, '').slice(0, maxNameLength);
 }

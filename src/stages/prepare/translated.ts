@@ -5,48 +5,85 @@
 import { parseBoundedExactly } from '../../bounded-json.ts';
 import { bodyFromChunks } from '../../bytes/body/elide.ts';
 import { scanBody } from '../../bytes/json/scan/body.ts';
-import type { Call, PromptSize } from '../../call.ts';
+import { concatBytes } from '../../bytes/sse.ts';
+import type { PromptSize } from '../../call.ts';
 import { type ContentEvent, usageOfWholeReply } from '../../canonical/reply.ts';
 import type {
   CallerExchange,
   ContentExchange,
+  ImageRequest,
   ReplyHead,
   UpstreamTarget,
 } from '../../dialects/codec.ts';
 import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
+import type { EmbeddingCallerExchange } from '../../dialects/embedding-codec.ts';
 import { isFilterCode } from '../../dialects/failure-meaning.ts';
 import { checkReplyLists } from '../../dialects/reply-lists.ts';
 import { replyTokens } from '../../dialects/taps/document-tokens.ts';
 import { countTokensIn } from '../../dialects/taps/event-count.ts';
 import type { StreamTap } from '../../dialects/taps/tap.ts';
 import { translateTap } from '../../dialects/taps/translate-tap.ts';
-import { isGatewayError } from '../../errors.ts';
+import { GatewayError, isGatewayError } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { droppedNote, estimatedNote } from './notes.ts';
+import type { ProtocolCodecs } from '../../protocols/protocol.ts';
+import type { Admitted } from '../call-record.ts';
 import {
   documentIn,
+  droppedNote,
+  estimatedNote,
   type Judgement,
+  maxBufferedRelayBytes,
   maxBufferedTranslationBytes,
   type PreparedRequest,
+  tapFailure,
+  unreadableReply,
   type WholeReply,
 } from './prepared-call.ts';
 
+/** A call that is translated for one channel. */
 export interface Translation {
-  readonly call: Call;
-  readonly caller: CallerExchange;
+  readonly admitted: Admitted;
+  readonly readers: RequestReaders;
   readonly dialect: Dialect;
   readonly client: DialectCodecs;
+  readonly server: ProtocolCodecs;
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
-  /** The model's `strict`: refuse members that would otherwise be dropped and noted. */
-  readonly strict: boolean;
 }
 
-/** @throws GatewayError `not_portable` that names what this upstream does not support */
-export function prepareTranslated(translation: Translation): PreparedRequest {
-  const { call, caller, dialect, client, target, head, strict } = translation;
+/** The request in the common form, read at the first use. */
+export interface RequestReaders {
+  readonly parsed: () => JsonObject;
+  readonly content: () => CallerExchange;
+  readonly images: () => ImageRequest;
+  readonly embeddings: () => EmbeddingCallerExchange;
+}
+
+export interface ContentTranslation extends Translation {
+  readonly caller: CallerExchange;
+}
+
+export function contentOf(translation: Translation): ContentTranslation {
+  const { readers, target } = translation;
+  const caller = readers.content();
+  const hidesReasoning = caller.request.reasoning?.includeThoughts !== true;
+  const needsReasoningBack = target.capabilities.reasoningHistory;
+  const head = { ...translation.head, hidesReasoning, needsReasoningBack };
+  return { ...translation, caller, head };
+}
+
+/** Returns the codec, which exists for every channel in a pool of the protocol. */
+export function codecOf<T>(codec: T | undefined): T {
+  if (codec !== undefined) return codec;
+  throw new GatewayError('not_implemented', "This call can't be translated for this provider.");
+}
+
+export function prepareTranslated(translation: ContentTranslation): PreparedRequest {
+  const { admitted, caller, dialect, client, target, head } = translation;
+  const { call, model } = admitted;
   const exchange = client.content.begin(caller.request, target);
-  const notes = droppedNote(exchange.dropped, strict, caller.unasked);
+  const notes = droppedNote(exchange.dropped, model.strict === true, caller.unasked);
   // Only Gemini's callers know a streamed JSON array. Every upstream streams events.
   const framing = call.framing === 'json' ? 'json' : 'sse';
   const body = Buffer.from(exchange.body);
@@ -69,8 +106,8 @@ export function prepareTranslated(translation: Translation): PreparedRequest {
 }
 
 /** Measures the translated body, whose names, escapes and schemas may be longer. */
-function promptSizeOf(body: Buffer, { call, client }: Translation): PromptSize {
-  const { media, sealedBytes, messages } = call.demand.prompt;
+function promptSizeOf(body: Buffer, { admitted, client }: Translation): PromptSize {
+  const { media, sealedBytes, messages } = admitted.call.demand.prompt;
   // Without media and sealed parts every byte counts as text.
   if (media.length === 0 && sealedBytes === 0) {
     return { textBytes: body.length, sealedBytes: 0, messages, media };
@@ -84,7 +121,10 @@ function promptSizeOf(body: Buffer, { call, client }: Translation): PromptSize {
   }
 }
 
-function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {
+function tapOf(
+  exchange: ContentExchange,
+  { dialect, caller, head }: ContentTranslation,
+): StreamTap {
   return translateTap({
     upstream: dialect,
     reader: exchange.readStream({ holdsCalls: caller.takesCallsTogether === true }),
@@ -96,7 +136,7 @@ function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation
 function judge(
   bytes: Uint8Array,
   exchange: ContentExchange,
-  { caller, dialect, head }: Translation,
+  { caller, dialect, head }: ContentTranslation,
 ): Judgement {
   const found = documentIn(bytes, dialect, parseBoundedExactly);
   if (found.kind !== 'document') return found;
@@ -143,4 +183,34 @@ function blockedPromptReply(caller: CallerExchange, head: ReplyHead): WholeReply
       ? caller.writeReply(events, head).text
       : writer.write(events) + writer.end();
   return { kind: 'whole', bytes: Buffer.from(text), usage: undefined, ending: 'not_run' };
+}
+
+/** The Base64 data is copied from one document to the other as it streams, never buffered whole. */
+export function prepareTranslatedImage(translation: Translation): PreparedRequest {
+  const { admitted, readers, dialect, client, target, head } = translation;
+  const exchange = codecOf(client.images).begin(readers.images(), target);
+  const body = Buffer.from(exchange.body);
+  return {
+    dialect,
+    streamContentType: dialect.streams.contentType,
+    path: upstreamPath(dialect, admitted.call, target.upstreamModel),
+    framing: 'json',
+    body: [body],
+    prompt: { textBytes: body.length, sealedBytes: 0, messages: 0, media: [] },
+    notes: droppedNote(exchange.dropped, admitted.model.strict === true),
+    maxBufferedBytes: maxBufferedRelayBytes,
+    canTapDocument: false,
+    tap: () => exchange.tap(head),
+    judge: (bytes) => judgeImage(bytes, exchange.tap(head)),
+    replyToRefusal: () => undefined,
+  };
+}
+
+/** A small reply goes through the same tap, in one piece. */
+function judgeImage(bytes: Uint8Array, tap: StreamTap): Judgement {
+  const pieces = [tap.write(bytes), tap.end()];
+  const failed = tapFailure(tap);
+  if (failed !== undefined) return failed;
+  if (!tap.complete()) return unreadableReply(bytes);
+  return { kind: 'whole', bytes: concatBytes(pieces), usage: tap.usage() };
 }

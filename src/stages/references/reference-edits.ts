@@ -18,12 +18,7 @@ export interface RelayEdits {
   readonly changed: readonly string[];
 }
 
-/**
- * The edits of a call that is relayed to an account.
- *
- * @throws GatewayError `invalid_request` for content that this account can't read and that the
- *   conversation can't do without, `item_not_found` for an item that may be another key's
- */
+/** The edits of a call that is relayed to an account. */
 export function relayEdits(
   { tape }: Call,
   references: ResolvedReferences,

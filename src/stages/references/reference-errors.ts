@@ -3,7 +3,7 @@
  * belongs to another key gets the same error, in the words of the provider.
  */
 import type { Reference } from '../../call.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, invalidRequest } from '../../errors.ts';
 
 /** The ids of providers, and ours. Anything else is not repeated in a message. */
 export const idSyntax: RegExp = /^[A-Za-z0-9_-]{1,128}$/;
@@ -61,10 +61,9 @@ export function storedApart({ at }: Reference): GatewayError {
 }
 
 export function tooManyReferences(maximum: number, { at, element }: Reference): GatewayError {
-  return new GatewayError(
-    'invalid_request',
+  return invalidRequest(
     `The request refers to more than ${maximum} stored items. Send items whole.`,
-    { param: element?.member ?? at },
+    element?.member ?? at,
   );
 }
 

@@ -31,10 +31,6 @@ export function responseOwnerOf({ id, responseOwner }: ApiKey): string {
 /**
  * Resolves the references of a call. Returns them with the call, in whose demand the size of what
  * was found replaces the bound for what is unknown.
- *
- * @throws GatewayError `item_not_found` or `previous_response_not_found` for what is unknown or
- *   another key's, `invalid_request` for too many and for two accounts, `body_too_large`,
- *   `overloaded`, `store_unavailable`
  */
 export async function resolveReferences(
   read: Read,
@@ -202,7 +198,6 @@ function paired<T>(
   return pairs;
 }
 
-/** @throws GatewayError `invalid_request` if the stored references are on two accounts */
 function accountsOf(
   references: readonly Reference[],
   entries: ReadonlyMap<Reference, IndexEntry>,

@@ -43,13 +43,7 @@ interface StoredReplyRequest extends Authenticated {
 
 const maxReplyBytes = 32 * 1024 * 1024;
 
-/**
- * Answers a request for a stored reply.
- *
- * @throws GatewayError `response_not_found` for what is unknown or another key's, `invalid_request`
- *   for a query that asks for what is not served, the provider's own refusal, and those of every
- *   call before it is sent
- */
+/** Answers a request for a stored reply. */
 export async function storedReply(
   authenticated: Authenticated,
   route: StoredReplyRoute,

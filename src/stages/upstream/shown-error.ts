@@ -1,6 +1,6 @@
 /** Keeps the secrets of a call out of events, and so out of logs: those in errors and in names. */
 import type { GatewayRequest } from '../../http.ts';
-import { decidingHeaders } from '../../protocols/caller-of.ts';
+import { decidingHeaders } from '../../protocols/routes.ts';
 import { basicsOf, textsOf } from '../../thrown.ts';
 import { containsSecret } from './upstream-text.ts';
 

@@ -42,12 +42,9 @@ export interface Wire {
   readonly cells: Readonly<Partial<Record<keyof typeof features, string>>>;
 }
 
-/** What only translations need of a dialect. */
-const late = '../codecs#codecs';
-const anthropicCodec = 'codec#anthropicClient';
 const chatSinks = 'choice-builder#ChoiceBuilder choice-sink#ChunkSink,MessageSink';
 const blockSinks = 'content-builder#ContentBuilder block-sink#streamSink,wholeSink';
-const images = '/protocols/images/read#readImages';
+const images = '/protocols/images/protocol#readImages';
 
 /** What is translated for callers. */
 export const callers: readonly Wire[] = [
@@ -56,9 +53,9 @@ export const callers: readonly Wire[] = [
     folder: 'dialects/openai/server',
     cells: {
       row: '/protocols/chat/protocol#chat codec#openaiServer',
-      body: '/protocols/chat/read#readChat read-request#readRequest',
+      body: '/protocols/chat/protocol#readChat read-request#readRequest',
       text: `read-parts#readContent ${chatSinks}`,
-      system: 'read-messages#readMessages read-parts#readTexts',
+      system: 'read-messages#readMessages ../../read-members#textsOnly',
       images: `read-parts#readImage ${chatSinks}`,
       audio: `read-parts#readContent ${chatSinks}`,
       documents: 'read-parts#readContent',
@@ -70,7 +67,7 @@ export const callers: readonly Wire[] = [
         'read-assistant#readAssistant provider-parts#readProviderParts ' +
         `../reasoning-details#writtenDetail ${chatSinks}`,
       effort: 'read-request#readRequest',
-      schema: 'read-format#readFormat',
+      schema: 'read-request#readFormat',
       sampling: 'read-request#readRequest',
       stop: 'read-request#readRequest',
       unread: 'unread-members#unreadMembers provider-parts#unreadProviderParts',
@@ -81,7 +78,7 @@ export const callers: readonly Wire[] = [
       logprobs: 'logprobs#logprobPieces',
       errors: '../errors#openaiErrorText',
       embeddings:
-        '/protocols/embeddings/read#readEmbeddings ../embedding-server#openaiEmbeddingServer',
+        '/protocols/embeddings/protocol#readEmbeddings ../embedding-server#openaiEmbeddingServer',
       generation: `${images} ../image-request#readImageRequest ../image-reply#imageReply`,
       models: '/protocols/callers/openai#openaiCaller',
     },
@@ -102,8 +99,8 @@ export const callers: readonly Wire[] = [
       calls: 'read-messages#readConversation open-item#addCall item-call#openCall,writeCustomCall',
       results: 'read-messages#readConversation',
       reasoning: 'read-messages#readReasoningItem item-reasoning#openReasoning open-item#addSealed',
-      effort: 'read-reasoning#readReasoning',
-      schema: 'read-format#readFormat',
+      effort: 'read-request#readReasoning',
+      schema: 'read-request#readFormat',
       sampling: 'read-request#readRequest',
       unread: 'unread-members#unreadMembers',
       reply: 'write-reply#writeReply open-reply#startReply response-object#responseObjects',
@@ -113,7 +110,7 @@ export const callers: readonly Wire[] = [
       usage: 'response-object#responseObjects',
       logprobs: 'item-message#openText',
       errors: '/dialects/openai/errors#openaiErrorText ../errors#failureEvents',
-      references: '/protocols/responses/find-references#referenceIn ../item-kinds#isStored',
+      references: '/protocols/responses/read#referenceIn ../item-kinds#isStored',
       models: '/protocols/callers/openai#openaiCaller',
     },
   },
@@ -122,7 +119,7 @@ export const callers: readonly Wire[] = [
     folder: 'dialects/anthropic/server',
     cells: {
       row: '/protocols/messages/protocol#messages codec#anthropicServer',
-      body: '/protocols/messages/read#readMessages read-request#readRequest',
+      body: '/protocols/messages/protocol#readMessages read-request#readRequest',
       text: `read-parts#readUserBlock,readAssistantBlock ${blockSinks}`,
       system: 'read-messages#readConversation read-parts#readSystemBlock',
       images: 'read-media#readImage',
@@ -132,8 +129,8 @@ export const callers: readonly Wire[] = [
       calls: `read-parts#readAssistantBlock ${blockSinks}`,
       results: 'read-parts#readUserBlock',
       reasoning: 'read-parts#readThinking,readRedactedThinking thinking-writer#ThinkingWriter',
-      effort: 'read-reasoning#readReasoning exchange#thinkingDisplay',
-      schema: 'read-format#readFormat',
+      effort: 'read-request#readReasoning exchange#thinkingDisplay',
+      schema: 'read-request#readFormat',
       sampling: 'read-request#readRequest',
       stop: 'read-request#readRequest',
       unread: 'unread-members#unreadMembers',
@@ -163,7 +160,7 @@ export const callers: readonly Wire[] = [
       results: 'read-parts#readPart pair-calls#pairCalls',
       reasoning: 'read-parts#readPart candidate#Candidate',
       effort: 'read-settings#readSettings',
-      schema: 'read-format#readFormat',
+      schema: 'read-settings#readFormat',
       sampling: 'read-settings#readSettings',
       stop: 'read-settings#readSettings',
       unread: 'fields#dropUnknown',
@@ -174,7 +171,7 @@ export const callers: readonly Wire[] = [
       logprobs: 'candidate#LogprobList',
       errors: '../errors#geminiErrorText',
       embeddings:
-        '/protocols/native-embeddings/read#readEmbedContent,readBatchEmbedContents ' +
+        '/protocols/native-embeddings/protocol#readEmbedContent,readBatchEmbedContents ' +
         '../embedding-server#geminiEmbeddingServer,geminiBatchEmbeddingServer',
       models: '/protocols/callers/gemini#geminiModelList,geminiModel',
     },
@@ -187,7 +184,7 @@ export const upstreams: readonly Wire[] = [
     name: 'chat',
     folder: 'dialects/openai/client',
     cells: {
-      row: `../dialect#openai ../capabilities#openaiCapabilities ${late} codec#openaiClient`,
+      row: '../dialect#openai,openaiCapabilities codec#openaiClient,codecs',
       body: 'write-request#writeRequest piece#mergePieces',
       text: 'write-messages#messagesOf read-choice#ChoiceReader',
       system: 'write-messages#messagesOf',
@@ -198,15 +195,15 @@ export const upstreams: readonly Wire[] = [
       choice: 'write-tools#toolsPiece',
       calls:
         'write-messages#messagesOf call-events#CallEvents tool-slots#ToolSlots json-end#jsonEnd',
-      results: 'write-results#toolMessages',
+      results: 'write-messages#toolMessages',
       reasoning:
-        'write-details#reasoningDetails,signatureMember ../reasoning-details#reasoningDetail ' +
+        'write-messages#reasoningDetails,signatureMember ../reasoning-details#reasoningDetail ' +
         'read-choice#ChoiceReader signature#signatureOf',
-      effort: 'write-reasoning#reasoningPiece',
-      schema: 'write-format#formatPiece',
+      effort: 'write-settings#reasoningPiece',
+      schema: 'write-settings#formatPiece',
       sampling: 'write-settings#samplingPiece',
       stop: 'write-settings#samplingPiece',
-      unread: 'unread-reply#unreadMembers',
+      unread: 'codec#unreadMembers',
       reply: 'read-reply#readReply',
       frames: 'read-reply#readStream',
       finish: 'finish#finishOf',
@@ -220,7 +217,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Messages',
     folder: 'dialects/anthropic/client',
     cells: {
-      row: `../dialect#anthropic ../capabilities#anthropicCapabilities ${late} ${anthropicCodec}`,
+      row: '../dialect#anthropic,anthropicCapabilities codec#anthropicClient,codecs',
       body: 'write-request#writeRequest written#joined',
       text: 'write-parts#writeUserParts,writeAssistantParts read-choice#BlockReader',
       system: 'write-messages#writeConversation write-parts#writeSystemParts',
@@ -231,11 +228,11 @@ export const upstreams: readonly Wire[] = [
       calls: 'write-parts#writeAssistantParts read-choice#BlockReader open-block#accumulate',
       results: 'write-parts#writeUserParts',
       reasoning: 'write-parts#writeAssistantParts read-choice#BlockReader',
-      effort: 'write-reasoning#writeThinking',
-      schema: 'write-format#writeFormat',
+      effort: 'write-settings#writeThinking',
+      schema: 'write-settings#writeFormat',
       sampling: 'write-settings#writeSettings',
       stop: 'write-settings#writeSettings',
-      unread: 'unread-reply#unreadMembers',
+      unread: 'codec#unreadMembers',
       reply: 'read-reply#readReply',
       frames: 'read-stream#readStream',
       finish: 'finish#readFinish,finishEvent',
@@ -248,7 +245,7 @@ export const upstreams: readonly Wire[] = [
     name: 'Gemini',
     folder: 'dialects/gemini/client',
     cells: {
-      row: `../dialect#gemini ../capabilities#geminiCapabilities ${late} codec#geminiClient`,
+      row: '../dialect#gemini,geminiCapabilities codec#geminiClient,codecs',
       path: '../resource#resourcePath',
       body: 'write-request#writeRequest write-context#unlessEmpty',
       text: 'write-messages#writeConversation read-choice#CandidateReader read-part#PartReader',
@@ -259,16 +256,16 @@ export const upstreams: readonly Wire[] = [
       tools: 'write-tools#writeTools',
       choice: 'write-tools#writeTools',
       calls:
-        'write-results#writeCall,writeFirstCall calls#CallReader partial-args#partialArguments',
-      results: 'write-results#writeResults',
+        'write-messages#writeCall,writeFirstCall calls#CallReader partial-args#partialArguments',
+      results: 'write-messages#writeResults',
       reasoning:
-        'write-messages#writeConversation write-results#signatureOf read-part#PartReader ' +
+        'write-messages#writeConversation,signatureOf read-part#PartReader ' +
         '../placeholder-signature#placeholderSignature',
-      effort: 'write-reasoning#thinkingConfig',
-      schema: 'write-format#writeFormat',
+      effort: 'write-settings#thinkingConfig',
+      schema: 'write-settings#writeFormat',
       sampling: 'write-settings#writeSettings',
       stop: 'write-settings#writeSettings',
-      unread: 'unread-reply#unreadMembers',
+      unread: 'codec#unreadMembers',
       reply: 'read-reply#readReply',
       frames: 'read-stream#readStream',
       finish: 'finish#finishOf,moreSevereFinish',
@@ -305,14 +302,16 @@ export const relays: readonly Wire[] = [
     folder: 'dialects/openai/responses',
     cells: {
       body: '/protocols/responses/protocol#responsesRelay',
-      reply: '/dialects/taps/document-tap#documentTap referable#referableDocument',
+      reply:
+        '/dialects/taps/document-tap#documentTap /protocols/responses/protocol#referableDocument',
       frames: 'stream-tap#responsesStreamTap event-document#eventDocument',
       content: 'content-count#responseCount stream-record#recordEvent',
       calls: 'tool-calls#toolCallsIn,toolCallCount',
       usage: 'stream-record#recordUsage tool-calls#withToolCalls',
       errors: 'errors#responseFailure,eventFailure',
       size: 'prompt-size#measureResponses',
-      references: '/protocols/responses/find-references#referenceIn referable#referableDocument',
+      references:
+        '/protocols/responses/read#referenceIn /protocols/responses/protocol#referableDocument',
       reasoning: 'errors#refusesSealedContent',
     },
   },
@@ -329,7 +328,7 @@ export const relays: readonly Wire[] = [
       reasoning: '/protocols/messages/protocol#foreignThinking',
       usage: 'usage#messageUsage,usageOfObject',
       errors: 'errors#anthropicInBandFailure',
-      size: 'prompt-size#measureAnthropic media-sources#addSource',
+      size: 'prompt-size#measureAnthropic,addSource',
     },
   },
   {

@@ -1,7 +1,7 @@
 // suite: quick
 /** The header that lists the members that were left out. */
 import { describe, expect, it } from 'vitest';
-import { droppedNote } from '../../../src/stages/prepare/notes.ts';
+import { droppedNote } from '../../../src/stages/prepare/prepared-call.ts';
 
 function listed(names: readonly string[]): string {
   return droppedNote(names, false)['x-tollgate-dropped'] ?? '';

@@ -1,8 +1,8 @@
 /** The client codec for Anthropic, and short forms for its tests: parts and assembled replies. */
 import type { ContentEvent, ReplyUsage } from '../../../src/canonical/reply.ts';
 import type { Part, TextPart, Turn } from '../../../src/canonical/request.ts';
-import { anthropicCapabilities } from '../../../src/dialects/anthropic/capabilities.ts';
 import { anthropicClient } from '../../../src/dialects/anthropic/client/codec.ts';
+import { anthropicCapabilities } from '../../../src/dialects/anthropic/dialect.ts';
 import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
 import { type CodecHarness, codecHarness, textPart } from '../../support/codec.ts';
 import type { Fixture } from '../../support/fixtures.ts';

@@ -1,7 +1,10 @@
 /** Rows of request features, and what is checked of each. */
 import { expect, it } from 'vitest';
-import { everyPart } from '../../../src/canonical/every-part.ts';
-import type { ContentRequest, RequestField } from '../../../src/canonical/request.ts';
+import {
+  type ContentRequest,
+  everyPart,
+  type RequestField,
+} from '../../../src/canonical/request.ts';
 import {
   isJsonObject,
   items,

@@ -6,8 +6,8 @@ import type {
   ToolCallPart,
 } from '../../../src/canonical/request.ts';
 import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
-import { geminiCapabilities } from '../../../src/dialects/gemini/capabilities.ts';
 import { geminiClient } from '../../../src/dialects/gemini/client/codec.ts';
+import { geminiCapabilities } from '../../../src/dialects/gemini/dialect.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { type CodecHarness, codecHarness, functionTool, textPart } from '../../support/codec.ts';
 import { user } from '../../support/plain-request.ts';

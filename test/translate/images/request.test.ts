@@ -2,7 +2,7 @@
 /** Image requests are converted for Google’s image models. */
 import { describe, expect, it } from 'vitest';
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
-import { geminiCapabilities } from '../../../src/dialects/gemini/capabilities.ts';
+import { geminiCapabilities } from '../../../src/dialects/gemini/dialect.ts';
 import { geminiImages } from '../../../src/dialects/gemini/image/codec.ts';
 import { readImageRequest } from '../../../src/dialects/openai/image-request.ts';
 import type { JsonObject } from '../../../src/json.ts';

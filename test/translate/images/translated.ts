@@ -1,7 +1,7 @@
 /** Helpers for tests that translate replies of Google's image models. */
 
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
-import { geminiCapabilities } from '../../../src/dialects/gemini/capabilities.ts';
+import { geminiCapabilities } from '../../../src/dialects/gemini/dialect.ts';
 import { geminiImages } from '../../../src/dialects/gemini/image/codec.ts';
 import type { FailureReport, StreamTap } from '../../../src/dialects/taps/tap.ts';
 import type { Usage } from '../../../src/money.ts';

@@ -1,7 +1,7 @@
 // suite: quick
 /** The blocks of a conversation: what becomes of each, at every place where it may stand. */
 import { describe, expect, it } from 'vitest';
-import { everyPart } from '../../../src/canonical/every-part.ts';
+import { everyPart } from '../../../src/canonical/request.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { refusalOf } from '../responses/read.ts';
 import { brief, call, pdf, png, question, result, text } from './blocks.ts';

@@ -2,8 +2,8 @@
 import type { ContentEvent, ToolCallBegin } from '../../../src/canonical/reply.ts';
 import type { ContentRequest } from '../../../src/canonical/request.ts';
 import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
-import { openaiCapabilities } from '../../../src/dialects/openai/capabilities.ts';
 import { openaiClient } from '../../../src/dialects/openai/client/codec.ts';
+import { openaiCapabilities } from '../../../src/dialects/openai/dialect.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import type { Capabilities } from '../../../src/ports/catalog.ts';
 import {

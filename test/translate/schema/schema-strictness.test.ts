@@ -2,12 +2,12 @@
 /** JSON Schema in the forms that strict providers accept. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { withoutTitles } from '../../../src/canonical/schema/members.ts';
 import {
   closedSchema,
   isStrictSchema,
   objectSchema,
 } from '../../../src/canonical/schema/strictness.ts';
-import { withoutTitles } from '../../../src/canonical/schema/titles.ts';
 import { everySchema, mapSchema } from '../../../src/canonical/schema/walk.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { arbitrarySchema, recordedSchemas } from './schema-corpus.ts';

@@ -8,7 +8,7 @@ import type { ContentRequest, Part } from '../../../src/canonical/request.ts';
 import type { ContentStreamReader } from '../../../src/dialects/codec.ts';
 import type { Dialect } from '../../../src/dialects/dialect.ts';
 import { promptTally, sizeOf } from '../../../src/dialects/measure/prompt-size.ts';
-import { openaiCapabilities } from '../../../src/dialects/openai/capabilities.ts';
+import { openaiCapabilities } from '../../../src/dialects/openai/dialect.ts';
 import { serverSentEvents } from '../../../src/dialects/stream-format.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';

@@ -46,11 +46,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
 
 /** Stop reasons that the common ones express completely. */
 const exactReasons: ReadonlySet<string> = new Set([
-  'end_turn',
-  'stop_sequence',
-  'tool_use',
-  'max_tokens',
-  'refusal',
+  ...['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'],
 ]);
 
 /** Without a call for the caller, the called tool was the one whose input is the reply. */

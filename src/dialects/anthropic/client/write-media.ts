@@ -3,9 +3,13 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
-import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { notPortable } from '../../not-portable.ts';
+import {
+  type AcceptedMedia,
+  checkMediaKind,
+  checkMediaType,
+  notPortable,
+} from '../../not-portable.ts';
 import type { Block, WrittenBlocks } from './written.ts';
 
 /** Documents other than PDF are sent as text. */
@@ -15,7 +19,6 @@ const accepted: AcceptedMedia = {
 
 const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(?:json|xml)\b/;
 
-/** @throws GatewayError `not_portable` for audio, video, foreign files, unsupported formats */
 export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities): WrittenBlocks {
   const mimeType = mimeTypeOf(part);
   // A URL without any hint of its type is most likely that of an image.

@@ -4,9 +4,14 @@
  */
 
 import { portableCallId } from '../../../canonical/call-ids.ts';
-import { unsentProviderData } from '../../../canonical/every-part.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import type { ContentRequest, Part, ReasoningPart, Turn } from '../../../canonical/request.ts';
+import {
+  type ContentRequest,
+  type Part,
+  type ReasoningPart,
+  type Turn,
+  unsentProviderData,
+} from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
 import { nothingToSend, notPortable } from '../../not-portable.ts';
 import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-parts.ts';
@@ -18,10 +23,6 @@ export interface WrittenConversation {
   readonly dropped: readonly string[];
 }
 
-/**
- * @throws GatewayError `not_portable` if no message remains, or if the conversation ends with the
- *   assistant and the model doesn't support prefill
- */
 export function writeConversation(
   request: ContentRequest,
   target: PartTarget,

@@ -31,8 +31,6 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
  * Writes the blocks of an assistant turn in their order. Anthropic checks the order of thinking and
  * calls. It accepts text between and after calls, where Codex puts messages: five models did so in
  * a test (gotgenes/pi-anthropic-auth#66).
- *
- * @throws GatewayError `not_portable` for media, which Anthropic doesn't accept from the assistant
  */
 export function writeAssistantParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   return joined(

@@ -5,10 +5,8 @@ import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
-import { writeFormat } from './write-format.ts';
 import { writeConversation } from './write-messages.ts';
-import { writeThinking } from './write-reasoning.ts';
-import { writeSettings } from './write-settings.ts';
+import { writeFormat, writeSettings, writeThinking } from './write-settings.ts';
 import { anthropicNames, writeTools } from './write-tools.ts';
 import { type Block, textBlock } from './written.ts';
 
@@ -22,7 +20,6 @@ export interface WrittenRequest {
 /** Used if neither the caller nor the catalog limits the output. */
 const defaultMaxTokens = 8_192;
 
-/** @throws GatewayError `not_portable` for members that Anthropic doesn't support */
 export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
   refuseUnsupported(request);
   const { capabilities } = target;

@@ -1,17 +1,23 @@
 /** Writes the tools and the tool choice. */
 
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
-import type {
-  BuiltInTool,
-  ContentRequest,
-  FunctionTool,
-  Tool,
-  ToolCallPart,
+import {
+  type BuiltInTool,
+  type ContentRequest,
+  droppedWithoutTools,
+  type FunctionTool,
+  namesOfCalls,
+  namesOfFunctions,
+  type Tool,
 } from '../../../canonical/request.ts';
-import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { isOverBudget, newShapeBudget, type ShapeBudget } from '../../../canonical/schema/shape.ts';
-import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
-import { GatewayError } from '../../../errors.ts';
+import {
+  closedSchema,
+  holdsMap,
+  isLoosened,
+  objectSchema,
+} from '../../../canonical/schema/strictness.ts';
+import { type GatewayError, invalidRequest } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
@@ -24,13 +30,11 @@ export interface WrittenTools {
   readonly dropped: readonly string[];
 }
 
-export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames {
-  const declared = tools.filter((tool) => tool.kind === 'function').map(({ name }) => name);
+export function anthropicNames(request: ContentRequest): FunctionNames {
   const rule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 };
-  return functionNames([...declared, ...calledIn(turns)], rule);
+  return functionNames(namesOfFunctions(request), rule);
 }
 
-/** @throws GatewayError `not_portable` for foreign tools, `invalid_request` for unknown names */
 export function writeTools(
   request: ContentRequest,
   target: PartTarget,
@@ -55,13 +59,7 @@ export function writeTools(
     ...(isOverBudget(budget) ? ['tools.schema'] : []),
   ];
   if (tools.length === 0) {
-    const dropsParallel = request.parallelToolCalls === false;
-    const { toolChoice, names } = request;
-    const allDropped = [
-      ...dropped,
-      ...(toolChoice === undefined ? [] : [names.toolChoice]),
-      ...(dropsParallel ? [names.parallelToolCalls] : []),
-    ];
+    const allDropped = [...dropped, ...droppedWithoutTools(request)];
     return { ...declarationsForHistory(request, target), dropped: allDropped };
   }
   return { tools, ...writeChoice(request, target, dropped) };
@@ -100,7 +98,7 @@ function isForeign(tool: Tool): boolean {
 }
 
 function badChoice(problem: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', `The tool choice ${problem}`, { param });
+  return invalidRequest(`The tool choice ${problem}`, param);
 }
 
 function writeFunction(
@@ -186,7 +184,7 @@ function declarationsForHistory(
   { turns }: ContentRequest,
   { names }: PartTarget,
 ): Omit<WrittenTools, 'dropped'> {
-  const called = [...new Set(calledIn(turns))];
+  const called = [...new Set(turns.flatMap(({ parts }) => namesOfCalls(parts)))];
   const tools = called.map((name) => ({
     name: names.upstream(name),
     input_schema: objectSchema(undefined),
@@ -196,11 +194,4 @@ function declarationsForHistory(
     choice: called.length === 0 ? undefined : { type: 'none' },
     requiresToolCall: false,
   };
-}
-
-function calledIn(turns: ContentRequest['turns']): readonly string[] {
-  return turns
-    .flatMap(({ parts }) => parts)
-    .filter((part): part is ToolCallPart => part.kind === 'tool_call')
-    .map(({ name }) => name);
 }

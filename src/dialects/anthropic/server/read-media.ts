@@ -1,12 +1,12 @@
 /** Reads image and document blocks. */
 
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
-import type { GatewayError } from '../../../errors.ts';
 import { type JsonObject, member } from '../../../json.ts';
-import { notPortable } from '../../not-portable.ts';
-import { mediaAtUrl, mediaInBase64 } from '../../read-media.ts';
+import { storedElsewhere } from '../../not-portable.ts';
 import {
   isList,
+  mediaAtUrl,
+  mediaInBase64,
   type ObjectAtPath,
   objectIn,
   objectsIn,
@@ -19,7 +19,6 @@ import {
 
 export type ContentParts = readonly (TextPart | MediaPart)[];
 
-/** @throws GatewayError `invalid_request`, or `not_portable` for a file stored at Anthropic */
 export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
   const source = requiredObject(block, 'source', at);
   const path = `${at}.source`;
@@ -35,7 +34,7 @@ export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
         ...mediaAtUrl(requiredText(source, 'url', path), `${path}.url`, undefined),
       };
     case 'file':
-      throw storedFile(path);
+      throw storedElsewhere(`${path}.file_id`);
     default:
       return refuse(`${path}.type`, 'must be "base64" or "url".');
   }
@@ -44,8 +43,6 @@ export function readImage({ value: block, at }: ObjectAtPath): MediaPart {
 /**
  * Reads a document: a file, or text and images in its place. What the caller says about the
  * document becomes text before it.
- *
- * @throws GatewayError `invalid_request`, or `not_portable` for a file stored at Anthropic
  */
 export function readDocument(located: ObjectAtPath, drop: (at: string) => void): ContentParts {
   const { value: block, at } = located;
@@ -61,13 +58,12 @@ export function readDocument(located: ObjectAtPath, drop: (at: string) => void):
     case 'content':
       return [...introduction(located, ['title', 'context'], drop), ...readPieces(source, path)];
     case 'file':
-      throw storedFile(path);
+      throw storedElsewhere(`${path}.file_id`);
     default:
       return refuse(`${path}.type`, 'must be "base64", "text", "content" or "url".');
   }
 }
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readSearchResult(located: ObjectAtPath, drop: (at: string) => void): TextPart {
   const { value: block, at } = located;
   drop(at);
@@ -163,11 +159,4 @@ function readPiece(piece: ObjectAtPath): TextPart | MediaPart {
 function dropCitations({ value: block, at }: ObjectAtPath, drop: (at: string) => void): void {
   const citations = objectIn(block, 'citations', at);
   if (citations !== undefined && member(citations, 'enabled') === true) drop(`${at}.citations`);
-}
-
-function storedFile(path: string): GatewayError {
-  return notPortable(
-    `${path}.file_id`,
-    'This model cannot read files stored at another provider. Send the bytes.',
-  );
 }

@@ -30,7 +30,6 @@ export interface Conversation extends Pick<ContentRequest, 'system' | 'turns'> {
   readonly attributions: readonly string[];
 }
 
-/** @throws GatewayError `invalid_request`, `not_portable`, `too_complex` (many messages) */
 export function readConversation(body: JsonObject, context: BlockContext): Conversation {
   const { drop } = context;
   const prompt = readSystem(body);
@@ -123,10 +122,7 @@ interface LivePart {
 
 /**
  * Cuts the conversation at its last compaction, which has the summary of everything before it. A
- * compaction that failed has no content, and
- * changes nothing.
- *
- * @throws GatewayError `not_portable` for a summary that only Anthropic can read
+ * compaction that failed has no content, and changes nothing.
  */
 function sinceCompaction(messages: readonly SentMessage[]): LivePart {
   const index = messages.findLastIndex(({ blocks }) => blocks.some(isEffective));

@@ -1,7 +1,7 @@
 /** Reads the blocks of a message. What a block may be depends on the role of the message. */
 
 import type { RawValues } from '../../../bytes/json/edit-elements.ts';
-import { type Envelope, openEnvelope, providerDataOf } from '../../../canonical/envelope.ts';
+import { openEnvelope } from '../../../canonical/envelope.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type {
   Part,
@@ -10,7 +10,11 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../canonical/request.ts';
-import type { SignatureMark, TurnEntry } from '../../../canonical/signature-marks.ts';
+import {
+  envelopeEntries,
+  type SignatureMark,
+  type TurnEntry,
+} from '../../../canonical/signature-marks.ts';
 import type { GatewayError } from '../../../errors.ts';
 import { notPortable } from '../../not-portable.ts';
 import {
@@ -49,7 +53,6 @@ export function blocksOf({ value: message, at }: ObjectAtPath): readonly ObjectA
   return objectsIn(message, 'content', at);
 }
 
-/** @throws GatewayError `invalid_request`, or `not_portable` for a block only Anthropic knows */
 export function readUserBlock(located: ObjectAtPath, drop: Drop): readonly Part[] {
   const { value: block, at } = located;
   const type = requiredText(block, 'type', at);
@@ -119,20 +122,9 @@ function unsupported(at: string, type: string): GatewayError {
 
 /** The types that a message may name; any other type may be arbitrary text from the caller. */
 const known: ReadonlySet<string> = new Set([
-  'text',
-  'image',
-  'document',
-  'search_result',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'tool_result',
-  'tool_reference',
-  'tool_addition',
-  'tool_removal',
-  'container_upload',
-  'browser_state',
-  'compaction',
+  ...['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use'],
+  ...['tool_result', 'tool_reference', 'tool_addition', 'tool_removal', 'container_upload'],
+  ...['browser_state', 'compaction'],
   ...leftOut,
 ]);
 
@@ -194,15 +186,12 @@ const listedAs = 'messages.thinking';
  * Reads a `thinking` block of a history. One of this gateway holds, in an envelope, what the
  * upstream of an earlier reply needs back. A block of Anthropic's own has a signature that no other
  * provider can read, so it is left out.
- *
- * @throws GatewayError `invalid_request` for a member of the wrong type
  */
 export function readThinking({ value: block, at }: ObjectAtPath): ReadThinking {
   const text = textIn(block, 'thinking', at) ?? '';
   return readSealed(textIn(block, 'signature', at), text, at);
 }
 
-/** @throws GatewayError `invalid_request` for a member of the wrong type */
 export function readRedactedThinking({ value: block, at }: ObjectAtPath): ReadThinking {
   return readSealed(textIn(block, 'data', at), '', at);
 }
@@ -211,22 +200,5 @@ function readSealed(sealed: string | undefined, shown: string, at: string): Read
   const envelope = openEnvelope(sealed ?? '');
   return envelope === undefined
     ? { entries: [], dropped: [listedAs] }
-    : { entries: entriesOf(envelope, shown, at), dropped: [] };
-}
-
-function entriesOf(envelope: Envelope, shown: string, at: string): ReadThinking['entries'] {
-  const { kind, text = shown, callId } = envelope;
-  const providerData = providerDataOf(envelope);
-  if (providerData === undefined) return unsigned(text, at);
-  const signed = { at: listedAs, providerData } as const;
-  if (kind === 'call' || kind === 'text') {
-    const mark = { kind: 'signature_mark', signs: kind, callId, ...signed } as const;
-    return [...unsigned(text, at), mark];
-  }
-  const reasoning = kind === 'redacted' ? '' : text;
-  return [{ kind: 'reasoning', text: reasoning, ...signed, providerDataAt: listedAs }];
-}
-
-function unsigned(text: string, at: string): readonly ReasoningPart[] {
-  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
+    : { entries: envelopeEntries(envelope, shown, { at, sealedAt: listedAs }), dropped: [] };
 }

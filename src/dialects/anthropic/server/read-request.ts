@@ -3,23 +3,30 @@
  * dropped, by the caller's names.
  */
 import { hashOf } from '../../../canonical/call-ids.ts';
-import { type ContentRequest, chatNames, type RequestField } from '../../../canonical/request.ts';
+import {
+  type ContentRequest,
+  chatNames,
+  type OutputFormat,
+  type Reasoning,
+  type RequestField,
+} from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
+import { type ReasoningEffort, reasoningEfforts } from '../../../ports/catalog.ts';
 import type { RequestedReply } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import {
+  effortIn,
   integerIn,
   isList,
   numberIn,
   objectIn,
   presentMember,
   refuse,
+  requiredObject,
   textIn,
 } from '../../read-members.ts';
 import { type ReplyContext, thinkingDisplay } from './exchange.ts';
-import { readFormat } from './read-format.ts';
 import { readConversation } from './read-messages.ts';
-import { readReasoning } from './read-reasoning.ts';
 import { eagerTools, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
@@ -29,7 +36,6 @@ export interface ReadRequest {
   readonly context: ReplyContext;
 }
 
-/** @throws GatewayError `invalid_request`, `not_portable` for a member that can't be dropped */
 export function readRequest(body: JsonObject, requested: RequestedReply): ReadRequest {
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));
@@ -160,7 +166,6 @@ const fixedNames: Readonly<Record<RequestField, string>> = {
   system: 'system',
 };
 
-/** @throws GatewayError `not_portable` that names the member */
 function refuseUnsupported(body: JsonObject): void {
   if (integerIn(body, 'max_tokens', '') === 0) {
     throw notPortable(
@@ -188,3 +193,100 @@ function refuseUnsupported(body: JsonObject): void {
 
 /** The value that requires no region. */
 const everywhere = 'global';
+
+interface RequestedFormat {
+  readonly format: OutputFormat | undefined;
+  /** The caller's name for it. */
+  readonly name: string;
+}
+
+/** Reads the format. Anthropic holds every reply to its schema, as `strict` does elsewhere. */
+function readFormat(body: JsonObject, drop: (at: string) => void): RequestedFormat {
+  const config = objectIn(body, 'output_config', '') ?? {};
+  const format = objectIn(config, 'format', 'output_config');
+  const older = objectIn(body, olderName, '');
+  if (format !== undefined && older !== undefined) drop(olderName);
+  const sent = format ?? older;
+  const name = format === undefined && older !== undefined ? olderName : newerName;
+  if (sent === undefined) return { format: undefined, name };
+  if (presentMember(sent, 'type') !== 'json_schema')
+    refuse(`${name}.type`, 'must be "json_schema".');
+  const schema = requiredObject(sent, 'schema', name);
+  return {
+    format: { type: 'json_schema', name: 'response', description: undefined, schema, strict: true },
+    name,
+  };
+}
+
+const newerName = 'output_config.format';
+const olderName = 'output_format';
+
+/** The settings, and the caller's name for the one that counts most. */
+interface RequestedReasoning {
+  readonly reasoning: Reasoning | undefined;
+  readonly name: string;
+}
+
+/**
+ * Reads both members. A caller who doesn't ask for thinking is not shown any, even if an effort is
+ * stated.
+ */
+function readReasoning(body: JsonObject, drop: (at: string) => void): RequestedReasoning {
+  const effort = readEffort(body);
+  const thinking = objectIn(body, 'thinking', '');
+  if (thinking === undefined) return effortAlone(effort);
+  switch (textIn(thinking, 'type', 'thinking')) {
+    case 'disabled':
+      if (effort !== undefined) drop(effortName);
+      return { ...effortAlone('none'), name: 'thinking' };
+    case 'between_tools':
+      drop('thinking');
+      return effortAlone(effort);
+    case 'adaptive': {
+      const includeThoughts = displayIn(thinking, drop) === 'summarized';
+      const reasoning = { effort, budgetTokens: undefined, includeThoughts };
+      return { reasoning, name: effort === undefined ? 'thinking' : effortName };
+    }
+    case 'enabled': {
+      const includeThoughts = displayIn(thinking, drop) !== 'omitted';
+      const budgetTokens = readBudget(thinking);
+      if (effort === undefined) {
+        return { reasoning: { effort, budgetTokens, includeThoughts }, name: 'thinking' };
+      }
+      const reasoning = { effort, budgetTokens, includeThoughts, budgetAt };
+      return { reasoning, name: effortName };
+    }
+    default:
+      return refuse('thinking.type', 'must be "enabled", "adaptive" or "disabled".');
+  }
+}
+
+const effortName = 'output_config.effort';
+const budgetAt = 'thinking.budget_tokens';
+
+function effortAlone(effort: ReasoningEffort | undefined): RequestedReasoning {
+  if (effort === undefined) return { reasoning: undefined, name: 'thinking' };
+  const reasoning = { effort, budgetTokens: undefined, includeThoughts: false };
+  return { reasoning, name: effortName };
+}
+
+/** Anthropic's efforts; `none` and `minimal` are those of other providers. */
+const efforts = reasoningEfforts.filter((effort) => effort !== 'none' && effort !== 'minimal');
+
+function readEffort(body: JsonObject): ReasoningEffort | undefined {
+  const value = presentMember(objectIn(body, 'output_config', ''), 'effort');
+  return effortIn(value, effortName, efforts);
+}
+
+/** Agents send less than Anthropic's minimum of 1,024, so that any positive number counts. */
+function readBudget(thinking: JsonObject): number {
+  const budget = integerIn(thinking, 'budget_tokens', 'thinking') ?? 0;
+  return budget >= 1 ? budget : refuse(budgetAt, 'must be a whole number of at least 1.');
+}
+
+function displayIn(thinking: JsonObject, drop: (at: string) => void): string | undefined {
+  const display = textIn(thinking, 'display', 'thinking');
+  if (display === undefined || display === 'summarized' || display === 'omitted') return display;
+  drop('thinking.display');
+  return undefined;
+}

@@ -21,7 +21,6 @@ import {
   textIn,
 } from '../../read-members.ts';
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readTools(
   body: JsonObject,
   drop: (at: string) => void,

@@ -2,14 +2,18 @@
 import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
-import type { ContentRequest } from '../../../canonical/request.ts';
-import { member } from '../../../json.ts';
+import { type ContentRequest, namesOfFunctions } from '../../../canonical/request.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter, UpstreamTarget } from '../../codec.ts';
+import type { DialectCodecs } from '../../dialect.ts';
+import { read, reads, type Shape, unreadOfReply } from '../../unread.ts';
 import { countIn } from '../../usage/usage-counts.ts';
+import { geminiEmbeddings } from '../embedding-client.ts';
+import { geminiImages } from '../image/codec.ts';
+import { measureGemini } from '../prompt-size.ts';
 import { resourceName } from '../resource.ts';
 import { readReply } from './read-reply.ts';
 import { type ReadContext, readStream } from './read-stream.ts';
-import { unreadMembers } from './unread-reply.ts';
 import { type Members, unlessEmpty } from './write-context.ts';
 import { writeRequest } from './write-request.ts';
 
@@ -71,12 +75,73 @@ function written(
 
 const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, maxLength: 128 } as const;
 
-function namesOf({ tools, toolChoice, turns }: ContentRequest): FunctionNames {
-  const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
-  const used = turns.flatMap(({ parts }) => parts.flatMap((part) => nameOf(part) ?? []));
-  return functionNames([...declared, ...(toolChoice?.names ?? []), ...used], rule);
+function namesOf(request: ContentRequest): FunctionNames {
+  const results = request.turns.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'tool_result' ? (part.name ?? []) : [])),
+  );
+  const chosen = request.toolChoice?.names ?? [];
+  return functionNames([...namesOfFunctions(request), ...chosen, ...results], rule);
 }
 
-function nameOf(part: ContentRequest['turns'][number]['parts'][number]): string | undefined {
-  return part.kind === 'tool_call' || part.kind === 'tool_result' ? part.name : undefined;
+/** The paths begin with `reply.`. A reply may consist of several documents. */
+function unreadMembers(reply: JsonValue): readonly string[] {
+  const documents = Array.isArray(reply) ? items(reply) : [reply];
+  return documents.flatMap((document) => unreadOfReply(document, response));
 }
+
+const call: Shape = { id: read, name: read, args: read, partialArgs: read, willContinue: read };
+const media: Shape = { mimeType: read, data: read };
+
+/** Checks in the part reader's order. A part of an unknown kind is passed on unchanged. */
+function partShape(part: JsonObject): Shape | typeof read {
+  const has = (name: string): boolean => isJsonObject(member(part, name));
+  const isThought = member(part, 'thought') === true;
+  const marks: Shape = { thought: read, thoughtSignature: read };
+  if (has('functionCall')) return { ...marks, functionCall: call };
+  if (has('inlineData') && !isThought) {
+    // Audio in the chat API can't carry a signature.
+    const isAudio = String(member(member(part, 'inlineData'), 'mimeType')).startsWith('audio/');
+    return isAudio ? { inlineData: media } : { ...marks, inlineData: media };
+  }
+  if (has('executableCode')) return { executableCode: { code: read, language: read } };
+  if (typeof member(member(part, 'codeExecutionResult'), 'output') === 'string') {
+    return { codeExecutionResult: { outcome: read, output: read } };
+  }
+  const isText = typeof member(part, 'text') === 'string' || isThought;
+  return isText ? { ...marks, text: read } : read;
+}
+
+const token: Shape = { token: read, logProbability: read };
+
+/** Dropped on purpose: safety ratings of unblocked content, average logprob, token count. */
+const candidate: Shape = {
+  index: read,
+  content: { role: read, parts: partShape },
+  ...reads('finishReason', 'finishMessage', 'safetyRatings', 'groundingMetadata'),
+  ...reads('citationMetadata', 'urlContextMetadata'),
+  logprobsResult: { chosenCandidates: token, topCandidates: { candidates: token } },
+  ...reads('avgLogprobs', 'tokenCount'),
+};
+
+/** Details for billing the host's account. Callers get the totals. */
+const usage: Shape = {
+  ...reads('promptTokenCount', 'promptTokensDetails', 'toolUsePromptTokenCount'),
+  ...reads('toolUsePromptTokensDetails', 'cachedContentTokenCount', 'cacheTokensDetails'),
+  ...reads('candidatesTokenCount', 'candidatesTokensDetails', 'thoughtsTokenCount'),
+  ...reads('totalTokenCount', 'trafficType', 'serviceTier'),
+};
+
+const response: Shape = {
+  candidates: candidate,
+  promptFeedback: { blockReason: read, blockReasonMessage: read },
+  usageMetadata: usage,
+  ...reads('modelVersion', 'responseId', 'createTime'),
+};
+
+export const codecs: DialectCodecs = {
+  content: geminiClient,
+  images: geminiImages,
+  embeddings: geminiEmbeddings,
+  measure: measureGemini,
+  tokenCounter: geminiTokenCounter,
+};

@@ -3,8 +3,12 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
-import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
-import { notPortable } from '../../not-portable.ts';
+import {
+  type AcceptedMedia,
+  checkMediaKind,
+  checkMediaType,
+  notPortable,
+} from '../../not-portable.ts';
 import type { WriteContext } from './write-context.ts';
 
 /**
@@ -22,11 +26,7 @@ const accepted: AcceptedMedia = {
   },
 };
 
-/**
- * The part with the media itself or its URL. The gateway doesn't fetch URLs itself.
- *
- * @throws GatewayError `not_portable` if Gemini wouldn't accept it
- */
+/** The part with the media itself or its URL. The gateway doesn't fetch URLs itself. */
 export function writeMedia(
   context: WriteContext,
   part: MediaPart,

@@ -1,19 +1,20 @@
 /** Writes the body of `generateContent`. The model and streaming are part of the path. */
 
-import { cacheMarksIn, unsentProviderData } from '../../../canonical/every-part.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
-import { asksForTier, changesVerbosity } from '../../../canonical/request.ts';
+import {
+  asksForTier,
+  cacheMarksIn,
+  changesVerbosity,
+  unsentProviderData,
+} from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { notPortable } from '../../not-portable.ts';
 import type { WriteContext } from './write-context.ts';
-import { writeFormat } from './write-format.ts';
-import { writeConversation } from './write-messages.ts';
-import { signatureOf } from './write-results.ts';
-import { writeSettings } from './write-settings.ts';
+import { signatureOf, writeConversation } from './write-messages.ts';
+import { writeFormat, writeSettings } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
-/** @throws GatewayError `not_portable` that names a member that the model doesn't support */
 export function writeRequest(context: WriteContext): Readonly<Record<string, JsonNode>> {
   const { request, drop } = context;
   if (request.endUserId !== undefined) drop(request.names.endUserId);
@@ -35,7 +36,6 @@ export function writeRequest(context: WriteContext): Readonly<Record<string, Jso
 /** Members next to `generationConfig` rather than inside it. */
 const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
 
-/** @throws GatewayError `not_portable` for a vital member that only another provider knows */
 function placeProviderMembers({ request, drop }: WriteContext): {
   readonly root: JsonObject;
   readonly generationConfig: JsonObject;

@@ -2,14 +2,13 @@
 
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
 import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
+import { withoutTitles } from '../../../canonical/schema/members.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
-import { withoutTitles } from '../../../canonical/schema/titles.ts';
-import { GatewayError } from '../../../errors.ts';
+import { invalidRequest } from '../../../errors.ts';
 import { member } from '../../../json.ts';
 import { notPortable } from '../../not-portable.ts';
 import type { Members, WriteContext } from './write-context.ts';
 
-/** @throws GatewayError `not_portable` for foreign tools, or a combination the model refuses */
 export function writeTools(context: WriteContext): {
   readonly tools: readonly Members[] | undefined;
   readonly toolConfig: Members | undefined;
@@ -95,7 +94,7 @@ function selectTools(
   if (!allowed.every((name) => isDeclared({ name }))) {
     const sentence =
       'The tool choice names a function that is not declared. Declare it in the tools.';
-    throw new GatewayError('invalid_request', sentence, { param: request.names.toolChoice });
+    throw invalidRequest(sentence, request.names.toolChoice);
   }
   const toolConfig = (mode: string, only: readonly string[] = []): Members => ({
     functionCallingConfig: {

@@ -2,8 +2,7 @@
 
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { GatewayError } from '../../../errors.ts';
-import type { WrittenReply } from '../../codec.ts';
-import type { ImageClientCodec, ImageRequest } from '../../image-codec.ts';
+import type { ImageClientCodec, ImageRequest, WrittenReply } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import { geminiImageTap } from './tap.ts';
 
@@ -15,7 +14,6 @@ export const geminiImages: ImageClientCodec = {
   },
 };
 
-/** @throws GatewayError `not_portable` that names a member that these models don't support */
 function writeGeminiImages(request: ImageRequest, upstreamModel: string): WrittenReply {
   refuseUnsupported(request);
   const { config, isExact } = geminiSize(request.size, upstreamModel);
@@ -95,7 +93,6 @@ const classes: readonly (readonly [name: string, side: number])[] = [
 /** Models with a single size class, which refuse `imageSize`: Gemini 2, 2.5, and the lite ones. */
 const fixedSize = /gemini-[12]\.|flash-lite/;
 
-/** @throws GatewayError `not_portable` if no supported ratio is close to the size */
 function geminiSize(size: string | undefined, upstreamModel: string): GeminiSize {
   if (size === undefined || size === 'auto') return { config: undefined, isExact: true };
   const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number);

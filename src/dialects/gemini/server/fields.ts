@@ -78,18 +78,13 @@ function only(value: unknown, name: string): JsonObject {
   return { [name]: field(value, name) ?? null };
 }
 
-/** @throws GatewayError `invalid_request` if it isn't a safe integer */
 export function integerField(value: unknown, name: string, at: string): number | undefined {
   const number = numberField(value, name, at);
   if (number === undefined || Number.isSafeInteger(number)) return number;
   return refuse(pathTo(name, at), 'must be a whole number.');
 }
 
-/**
- * A list. A single object counts as a list of one.
- *
- * @throws GatewayError `invalid_request` if it is neither a list nor an object
- */
+/** A list. A single object counts as a list of one. */
 export function listField(value: unknown, name: string, at: string): readonly JsonValue[] {
   const found = field(value, name);
   if (found === undefined) return [];

@@ -16,13 +16,8 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
   other: 'OTHER',
 };
 const blockReasons: readonly string[] = [
-  'SAFETY',
-  'OTHER',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'IMAGE_SAFETY',
-  'MODEL_ARMOR',
-  'JAILBREAK',
+  ...['SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'IMAGE_SAFETY', 'MODEL_ARMOR'],
+  ...['JAILBREAK'],
 ];
 
 /** The members for the finish of a candidate, each preceded by a comma. */

@@ -10,7 +10,6 @@ export interface MediaLocation {
   readonly drop: Drop;
 }
 
-/** @throws GatewayError `invalid_request` if it has no data */
 export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.inlineData`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `mimeType` and `data`.');
@@ -28,7 +27,6 @@ export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): M
   };
 }
 
-/** @throws GatewayError `invalid_request` if it has no URI */
 export function readFileData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.fileData`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `fileUri`.');

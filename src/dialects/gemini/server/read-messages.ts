@@ -9,7 +9,6 @@ import { type Drop, dropUnknown, field, listField, textField } from './fields.ts
 import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
 import { readPart } from './read-parts.ts';
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
   const contents = listField(body, 'contents', '');
   checkMessageCount(contents.length, 'contents');
@@ -23,8 +22,6 @@ export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
 /**
  * Reads `systemInstruction`, which may be a content, a list of parts, a single part, or a string.
  * Its role is ignored.
- *
- * @throws GatewayError `invalid_request` that names the member
  */
 export function readSystem(body: JsonValue, drop: Drop): readonly TextPart[] {
   const sent = field(body, 'systemInstruction');

@@ -44,8 +44,6 @@ const attributes: readonly string[] = ['thought', 'thoughtSignature', 'mediaReso
 /**
  * Reads a part. Returns undefined for a part that only Google understands, which is recorded as
  * dropped.
- *
- * @throws GatewayError `invalid_request` that names the member
  */
 export function readPart(part: JsonValue, location: PartLocation): DraftPart | undefined {
   const { at, drop } = location;
@@ -147,7 +145,6 @@ function fenced(label: string, text: string): string {
   return `\n${fence}${label}\n${text.replace(/\n$/, '')}\n${fence}\n`;
 }
 
-/** @throws GatewayError `invalid_request` that names the member */
 function readResult(value: JsonValue, { at, drop }: MediaLocation): ResultDraft {
   const path = `${at}.functionResponse`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `name` and `response`.');

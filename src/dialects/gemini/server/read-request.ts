@@ -8,13 +8,8 @@ import { readSettings } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
 
 const read: readonly string[] = [
-  'model',
-  'contents',
-  'systemInstruction',
-  'tools',
-  'toolConfig',
-  'generationConfig',
-  'serviceTier',
+  ...['model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig'],
+  ...['serviceTier'],
 ];
 /** True: without the member the request would mean something else. */
 const googleOnly: Readonly<Record<string, boolean>> = {
@@ -53,7 +48,6 @@ const serviceTiers: Readonly<Record<string, string>> = {
   PRIORITY: 'priority',
 };
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readRequest(sent: JsonObject, { streamed }: RequestedReply): ContentRequest {
   const body = unwrapped(sent);
   const dropped = new Set<string>();

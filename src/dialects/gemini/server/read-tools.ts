@@ -23,7 +23,6 @@ import {
 
 const configAt = 'toolConfig.functionCallingConfig';
 
-/** @throws GatewayError `invalid_request` that names the member */
 export function readTools(
   body: JsonValue,
   drop: Drop,

@@ -3,29 +3,23 @@
 import { dataUrl, mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
-import { type AcceptedMedia, checkMediaKind, checkMediaType } from '../../accepted-media.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { notPortable } from '../../not-portable.ts';
+import {
+  type AcceptedMedia,
+  checkMediaKind,
+  checkMediaType,
+  notPortable,
+  storedElsewhere,
+} from '../../not-portable.ts';
 
 /** Files are left to the upstream: OpenAI adds formats, and compatible servers have their own. */
 const accepted: AcceptedMedia = {
   image: { types: /^image\/(?:png|jpe?g|gif|webp)$/, names: 'the image as PNG, JPEG, GIF or WebP' },
 };
 
-/**
- * Writes the part.
- *
- * @throws GatewayError `not_portable` if the upstream does not accept it: video, a file at another
- *   provider, an image or audio of a type that it can't read
- */
 export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
   const { source } = part;
-  if (source.type === 'file') {
-    throw notPortable(
-      part.at,
-      'This model cannot read files stored at another provider. Send the bytes.',
-    );
-  }
+  if (source.type === 'file') throw storedElsewhere(part.at);
   if (source.type === 'url') return remoteImage(part, source.url, flags);
   const kind = mediaKindOf(part.mimeType);
   if (kind === 'video')

@@ -1,23 +1,30 @@
 /** Writes the conversation as OpenAI's messages, in the caller's order. */
 
+import { hashOf, portableCallId } from '../../../canonical/call-ids.ts';
 import { customInput } from '../../../canonical/custom-tools.ts';
-import { cacheMarksIn, everyPart, unsentProviderData } from '../../../canonical/every-part.ts';
-import type { JsonNode } from '../../../canonical/raw-json.ts';
-import type {
-  ContentRequest,
-  Part,
-  TextPart,
-  ToolCallPart,
-  Turn,
+import { mediaKindOf } from '../../../canonical/media.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
+import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
+import {
+  type ContentRequest,
+  cacheMarksIn,
+  everyPart,
+  type MediaPart,
+  type Part,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  type Turn,
+  unsentProviderData,
 } from '../../../canonical/request.ts';
-import { runsOf } from '../../../canonical/tool-results.ts';
+import { resultText, runsOf } from '../../../canonical/tool-results.ts';
 import type { GatewayError } from '../../../errors.ts';
+import { parseExactly } from '../../../exact-numbers.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member, parseJson } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { nothingToSend, notPortable } from '../../not-portable.ts';
 import type { Members } from './piece.ts';
-import { reasoningDetails, sendsProviderData, signatureMember } from './write-details.ts';
 import { droppedMediaMembers, mediaNode } from './write-media.ts';
-import { toolMessages, upstreamCallId } from './write-results.ts';
 import type { ToolContext } from './write-tools.ts';
 
 /** Writes every message; the hints are appended to the system message. */
@@ -237,4 +244,132 @@ function contentOf(nodes: readonly JsonNode[], texts: readonly string[]): JsonNo
 
 function textNode(text: string): JsonNode {
   return { type: 'text', text };
+}
+
+/** The text of each detail is the reasoning before it. */
+function reasoningDetails(
+  parts: readonly Part[],
+  flags: ResolvedCapabilities,
+): readonly JsonNode[] {
+  const details: JsonNode[] = [];
+  let reasoning = '';
+  for (const part of parts) {
+    if (part.kind === 'reasoning' && !part.displayOnly) reasoning += part.text;
+    const detail = part.providerData && detailOf(part.providerData, reasoning, flags);
+    if (detail === undefined) continue;
+    details.push(detail);
+    reasoning = '';
+  }
+  return details;
+}
+
+/** Uses the form that Google's compatible endpoint expects. */
+function signatureMember(
+  providerData: ProviderData | undefined,
+  flags: ResolvedCapabilities,
+): JsonNode | undefined {
+  if (!flags.signatures || providerData?.provider !== 'gemini') return undefined;
+  return { google: { thought_signature: providerData.data } };
+}
+
+function sendsProviderData(
+  { provider }: ProviderData,
+  { kind }: Part,
+  { signatures }: ResolvedCapabilities,
+): boolean {
+  return signatures && (kind === 'reasoning' ? provider !== 'gemini' : provider === 'gemini');
+}
+
+function detailOf(
+  { provider, kind, data }: ProviderData,
+  reasoning: string,
+  flags: ResolvedCapabilities,
+): JsonNode | undefined {
+  // There are many compatible servers: only one that asks for such data may have produced it.
+  if (!flags.signatures) return undefined;
+  if (provider === 'openai') return openaiDetail(data, reasoning);
+  if (provider !== 'anthropic') return undefined;
+  const format = 'anthropic-claude-v1';
+  return kind === 'encrypted'
+    ? { type: 'reasoning.encrypted', data, format }
+    : { type: 'reasoning.text', text: reasoning, signature: data, format };
+}
+
+/**
+ * Details are flat. A deeply nested one could only be meant to exhaust the stack when it is
+ * written.
+ */
+const maxDetailDepth = 16;
+
+function isDeeper(value: JsonValue, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** The caller may have made it up, so anything invalid is ignored. */
+function openaiDetail(data: string, reasoning: string): JsonObject | undefined {
+  const detail = parseExactly(data);
+  if (!isJsonObject(detail) || isDeeper(detail, maxDetailDepth)) return undefined;
+  // A stream delivers the text in pieces and the signature after them.
+  return member(detail, 'type') === 'reasoning.text' ? { ...detail, text: reasoning } : detail;
+}
+
+/**
+ * Writes one message for each result. OpenAI accepts no images there, so they follow in a user
+ * message.
+ */
+function toolMessages(
+  results: readonly ToolResultPart[],
+  flags: ResolvedCapabilities,
+): readonly Members[] {
+  const messages = results.map((result) => toolMessage(result, flags));
+  if (flags.resultMedia) return messages;
+  const media = results.flatMap(({ content }) => content.filter((part) => part.kind === 'media'));
+  if (media.length === 0) return messages;
+  return [...messages, { role: 'user', content: media.map((part) => mediaNode(part, flags)) }];
+}
+
+function toolMessage(result: ToolResultPart, flags: ResolvedCapabilities): Members {
+  const { callId, isError } = result;
+  const content = isError ? asErrorContent(result.content) : result.content;
+  const holdsMedia = flags.resultMedia && content.some(({ kind }) => kind === 'media');
+  return {
+    role: 'tool',
+    tool_call_id: upstreamCallId(callId),
+    content: holdsMedia ? partNodes(content, flags) : textOf(content),
+  };
+}
+
+/** OpenAI has no member for a failed tool, so the result states the error. */
+function asErrorContent(content: ToolResultPart['content']): ToolResultPart['content'] {
+  const text = resultText(content);
+  const value = parseJson(text);
+  const isData = typeof value === 'object' && value !== null;
+  const errorText = jsonText({ error: isData ? rawJson(text) : text });
+  const at = content[0]?.at ?? '';
+  return [{ kind: 'text', at, text: errorText }, ...content.filter(({ kind }) => kind === 'media')];
+}
+
+function partNodes(content: ToolResultPart['content'], flags: ResolvedCapabilities): JsonNode {
+  return content.map((part) =>
+    part.kind === 'text' ? { type: 'text', text: part.text } : mediaNode(part, flags),
+  );
+}
+
+function textOf(content: ToolResultPart['content']): string {
+  return content.map((part) => (part.kind === 'text' ? part.text : attachmentNote(part))).join('');
+}
+
+function attachmentNote({ mimeType }: MediaPart): string {
+  return mediaKindOf(mimeType) === 'document' ? '[see attached file]' : '[see attached image]';
+}
+
+const maxLength = 40;
+
+/** Returns the same id for the same call, so that a call and its result match. */
+function upstreamCallId(id: string): string {
+  const portable = portableCallId(id);
+  if (portable.length <= maxLength) return portable;
+  const hash = hashOf(id).slice(0, 12);
+  return `${portable.slice(0, maxLength - hash.length - 1)}_${hash}`;
 }

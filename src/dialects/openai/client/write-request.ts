@@ -3,30 +3,28 @@
 import { withoutCustomTools } from '../../../canonical/custom-tools.ts';
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
-import type {
-  ContentRequest,
-  Part,
-  ProviderMember,
-  TextPart,
-  Tool,
+import {
+  type ContentRequest,
+  namesOfFunctions,
+  type Part,
+  type ProviderMember,
+  type TextPart,
+  type Tool,
 } from '../../../canonical/request.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
-import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
-import { reasoningPiece } from './write-reasoning.ts';
-import { samplingPiece } from './write-settings.ts';
+import { formatPiece, nameRule, reasoningPiece, samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
 
-/** @throws GatewayError `not_portable` for an unsupported member that cannot be dropped */
 export function writeRequest(
   sent: ContentRequest,
   target: UpstreamTarget,
 ): { readonly body: string; readonly dropped: readonly string[]; readonly names: FunctionNames } {
   const flags = target.capabilities;
   const request = withTextDocuments(flags.customTools ? sent : withoutCustomTools(sent));
-  const names = functionNames(namesIn(request), nameRule);
+  const names = functionNames([...new Set(namesOfFunctions(request))], nameRule);
   const context = { flags, names, customNames: customNamesIn(request) };
   const format = formatPiece(request, flags);
   const { messages, dropped } = messagesOf(request, format.hints, context);
@@ -41,15 +39,6 @@ export function writeRequest(
     reasoningPiece(request, flags),
   ]);
   return { body: jsonText(whole.members), dropped: whole.dropped, names };
-}
-
-/** Includes the names in the history, because a renamed function is renamed everywhere. */
-function namesIn({ tools, turns }: ContentRequest): readonly string[] {
-  const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
-  const called = turns.flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : [])),
-  );
-  return [...new Set([...declared, ...called])];
 }
 
 function customNamesIn({ tools }: ContentRequest): ReadonlySet<string> {

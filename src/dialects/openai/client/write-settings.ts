@@ -1,12 +1,17 @@
-/** Writes limits, sampling parameters, the number of choices and other simple members. */
+/** Writes limits, sampling parameters, the output format and the reasoning effort. */
 
+import { functionNames } from '../../../canonical/function-names.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import {
   asksForTier,
   type ContentRequest,
   changesVerbosity,
-  type RequestField,
+  type OutputFormat,
 } from '../../../canonical/request.ts';
-import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { isStrictSchema } from '../../../canonical/schema/strictness.ts';
+import { member } from '../../../json.ts';
+import type { ReasoningEffort } from '../../../ports/catalog.ts';
+import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
@@ -17,10 +22,10 @@ export function samplingPiece(request: ContentRequest, flags: ResolvedCapabiliti
   return mergePieces([
     copyMember(request, flags.maxTokensField, 'maxOutputTokens'),
     temperature(request, flags),
-    topK(request, flags),
-    penalty(request, flags, { field: 'presencePenalty', name: 'presence_penalty' }),
-    penalty(request, flags, { field: 'frequencyPenalty', name: 'frequency_penalty' }),
-    flags.seed ? copyMember(request, 'seed', 'seed') : dropIfSet(request, 'seed'),
+    copyIf(flags.topK, request, 'top_k', 'topK'),
+    penalty(request, flags, 'presence_penalty', 'presencePenalty'),
+    penalty(request, flags, 'frequency_penalty', 'frequencyPenalty'),
+    copyIf(flags.seed, request, 'seed', 'seed'),
     stop(request, flags),
     candidates(request, flags),
     logprobs(request, flags),
@@ -47,41 +52,32 @@ function copyMember(request: ContentRequest, name: string, field: CopiedField): 
   return value === undefined ? emptyPiece : membersPiece({ [name]: value });
 }
 
-function dropIfSet(request: ContentRequest, field: RequestField & keyof ContentRequest): Piece {
-  return request[field] === undefined ? emptyPiece : droppedPiece(request.names[field]);
+function copyIf(
+  isTaken: boolean,
+  request: ContentRequest,
+  name: string,
+  field: Exclude<CopiedField, 'maxOutputTokens' | 'endUserId'>,
+): Piece {
+  if (isTaken || request[field] === undefined) return copyMember(request, name, field);
+  return droppedPiece(request.names[field]);
 }
 
 function temperature(request: ContentRequest, { sampling }: ResolvedCapabilities): Piece {
-  const both = [
-    copyMember(request, 'temperature', 'temperature'),
-    copyMember(request, 'top_p', 'topP'),
-  ];
-  if (sampling === 'any') return mergePieces(both);
-  if (sampling === 'none') {
-    return mergePieces([dropIfSet(request, 'temperature'), dropIfSet(request, 'topP')]);
-  }
-  if (request.temperature === undefined) return copyMember(request, 'top_p', 'topP');
+  const takesTopP = sampling === 'any' || (sampling === 'one' && request.temperature === undefined);
   return mergePieces([
-    copyMember(request, 'temperature', 'temperature'),
-    dropIfSet(request, 'topP'),
+    copyIf(sampling !== 'none', request, 'temperature', 'temperature'),
+    copyIf(takesTopP, request, 'top_p', 'topP'),
   ]);
-}
-
-function topK(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  return flags.topK ? copyMember(request, 'top_k', 'topK') : dropIfSet(request, 'topK');
 }
 
 /** 0 is every provider's default, and some reject even that. */
 function penalty(
   request: ContentRequest,
   { penalties }: ResolvedCapabilities,
-  {
-    field,
-    name,
-  }: { readonly field: 'presencePenalty' | 'frequencyPenalty'; readonly name: string },
+  name: string,
+  field: 'presencePenalty' | 'frequencyPenalty',
 ): Piece {
-  if (request[field] === 0) return emptyPiece;
-  return penalties ? copyMember(request, name, field) : dropIfSet(request, field);
+  return request[field] === 0 ? emptyPiece : copyIf(penalties, request, name, field);
 }
 
 function stop(request: ContentRequest, { stopLimit }: ResolvedCapabilities): Piece {
@@ -140,17 +136,16 @@ function audioFormat({ streamed }: ContentRequest): 'pcm16' | 'wav' {
 }
 
 /** The service tiers that mean the same at both providers. */
-const tiers: Readonly<Record<string, string>> = {
-  auto: 'auto',
-  default: 'default',
-  standard: 'default',
-  flex: 'flex',
-  priority: 'priority',
-};
+const tiers: ReadonlyMap<string, string> = new Map([
+  ['auto', 'auto'],
+  ['default', 'default'],
+  ['standard', 'default'],
+  ['flex', 'flex'],
+  ['priority', 'priority'],
+]);
 
 function serviceTier(request: ContentRequest): Piece {
-  if (request.serviceTier === undefined) return emptyPiece;
-  const tier = Object.entries(tiers).find(([name]) => name === request.serviceTier)?.[1];
+  const tier = tiers.get(request.serviceTier ?? '');
   if (tier !== undefined) return membersPiece({ service_tier: tier });
   return asksForTier(request) ? droppedPiece(request.names.serviceTier) : emptyPiece;
 }
@@ -169,4 +164,128 @@ function verbosity(request: ContentRequest, flags: ResolvedCapabilities): Piece 
     return membersPiece({ verbosity: request.verbosity });
   }
   return changesVerbosity(request) ? droppedPiece(request.names.verbosity) : emptyPiece;
+}
+
+interface FormatPiece extends Piece {
+  readonly hints: readonly string[];
+}
+
+/** OpenAI's rule for names of schemas and functions. */
+export const nameRule: { readonly pattern: RegExp; readonly maxLength: number } = {
+  pattern: /^[a-zA-Z0-9_-]{1,64}$/,
+  maxLength: 64,
+};
+
+export function formatPiece(request: ContentRequest, flags: ResolvedCapabilities): FormatPiece {
+  const { format } = request;
+  if (format === undefined) return { ...emptyPiece, hints: [] };
+  if (format.type === 'enum') return asHint(request, enumHint(format.values));
+  if (!supportsJson(request, flags)) return asHint(request, hintOf(format));
+  if (format.type === 'json') return jsonPiece(request);
+  if (flags.structuredOutput === 'json') {
+    return { ...asHint(request, hintOf(format)), members: jsonObject };
+  }
+  return isSupportedSchema(format) ? schemaPiece(request, format) : asHint(request, hintOf(format));
+}
+
+type SchemaFormat = Extract<OutputFormat, { type: 'json_schema' }>;
+
+const jsonObject = { response_format: { type: 'json_object' } } as const;
+
+const jsonHint = 'Answer with JSON and nothing else.';
+
+function supportsJson({ tools }: ContentRequest, flags: ResolvedCapabilities): boolean {
+  return flags.structuredOutput !== 'none' && (flags.jsonWithTools || tools.length === 0);
+}
+
+function asHint({ names }: ContentRequest, hint: string): FormatPiece {
+  return { members: {}, dropped: [names.format], hints: [hint] };
+}
+
+function hintOf(format: Exclude<OutputFormat, { type: 'enum' }>): string {
+  if (format.type === 'json') return jsonHint;
+  return `${jsonHint} It must match this JSON Schema: ${jsonText(format.schema)}`;
+}
+
+/** A hint and not a schema, which would change the reply from bare text to JSON. */
+function enumHint(values: readonly string[]): string {
+  return `Answer with exactly one of these values, without quotes: ${jsonText(values)}`;
+}
+
+/** OpenAI rejects this mode unless a message contains the word JSON. */
+function jsonPiece(request: ContentRequest): FormatPiece {
+  return { members: jsonObject, dropped: [], hints: mentionsJson(request) ? [] : [jsonHint] };
+}
+
+function mentionsJson({ system, turns }: ContentRequest): boolean {
+  const mentions = (text: string) => /json/i.test(text);
+  return (
+    system.some(({ text }) => mentions(text)) ||
+    turns.some(({ parts }) => parts.some((part) => part.kind === 'text' && mentions(part.text)))
+  );
+}
+
+/** OpenAI requires an object at the root of a schema; Gemini's callers may also request arrays. */
+function isSupportedSchema({ schema }: SchemaFormat): boolean {
+  const type = member(schema, 'type');
+  return type === 'object' || (type === undefined && member(schema, '$ref') !== undefined);
+}
+
+function schemaPiece({ names }: ContentRequest, format: SchemaFormat): FormatPiece {
+  const strict = format.strict === true && isStrictSchema(format.schema);
+  const name = format.name ?? 'response';
+  return {
+    members: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: functionNames([name], nameRule).upstream(name),
+          description: format.description,
+          schema: format.schema,
+          strict,
+        },
+      },
+    },
+    dropped: format.strict === true && !strict ? [names.format] : [],
+    hints: [],
+  };
+}
+
+/** Chat completions have no member that requests the reasoning itself. */
+export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
+  const { budgetAt } = request.reasoning ?? {};
+  const effort = requestedPiece(request, flags);
+  return budgetAt === undefined ? effort : mergePieces([effort, droppedPiece(budgetAt)]);
+}
+
+function requestedPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
+  const { reasoning } = request;
+  const requested = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens);
+  const hasFunctions = request.tools.some(({ kind }) => kind === 'function');
+  if (flags.toolEffortNone && hasFunctions) return effortPiece(request, requested, 'none');
+  if (requested === undefined) return emptyPiece;
+  // A model that doesn't reason needs no setting to leave it.
+  if (requested === 'none' && flags.reasoning === 'none') return emptyPiece;
+  const supported =
+    flags.reasoning === 'none' ? undefined : nearestEffort(requested, flags.efforts);
+  return supported === undefined
+    ? droppedPiece(request.names.reasoning)
+    : effortPiece(request, requested, supported);
+}
+
+function effortPiece(
+  request: ContentRequest,
+  requested: ReasoningEffort | undefined,
+  supported: ReasoningEffort,
+): Piece {
+  const { members } = membersPiece({ reasoning_effort: supported });
+  const isReplaced = requested !== undefined && requested !== supported;
+  return { members, dropped: isReplaced ? [request.names.reasoning] : [] };
+}
+
+function effortOfBudget(budget: number | undefined): ReasoningEffort | undefined {
+  if (budget === undefined || budget < 0) return undefined;
+  if (budget === 0) return 'none';
+  if (budget <= 1024) return 'low';
+  return budget <= 8192 ? 'medium' : 'high';
 }

@@ -3,16 +3,16 @@
 import { grammarOf } from '../../../canonical/custom-tools.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
-import type {
-  BuiltInTool,
-  ContentRequest,
-  FunctionTool,
-  ToolChoice,
+import {
+  type BuiltInTool,
+  type ContentRequest,
+  droppedWithoutTools,
+  type FunctionTool,
+  type ToolChoice,
 } from '../../../canonical/request.ts';
-import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { isOverBudget, newShapeBudget } from '../../../canonical/schema/shape.ts';
-import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
-import { GatewayError } from '../../../errors.ts';
+import { isLoosened, isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
+import { invalidRequest } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
@@ -29,16 +29,7 @@ export function toolsPiece(request: ContentRequest, context: ToolContext): Piece
   const choice = choicePiece(request, context);
   // OpenAI rejects both members below if there are no tools, and they would have no effect.
   if (tools.length === 0) {
-    const { toolChoice, parallelToolCalls, names } = request;
-    const isLeftOut = parallelToolCalls === false;
-    return {
-      members: {},
-      dropped: [
-        ...dropped,
-        ...(toolChoice === undefined ? [] : [names.toolChoice]),
-        ...(isLeftOut ? [names.parallelToolCalls] : []),
-      ],
-    };
+    return { members: {}, dropped: [...dropped, ...droppedWithoutTools(request)] };
   }
   return mergePieces([
     { members: { tools: offeredTools(tools, request, context) }, dropped },
@@ -179,7 +170,7 @@ function refuseUnknownNames({ tools, names }: ContentRequest, choice: ToolChoice
   const declared = new Set(tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : [])));
   if (choice.names.every((name) => declared.has(name))) return;
   const message = 'The tool choice names a function that is not declared. Declare it in the tools.';
-  throw new GatewayError('invalid_request', message, { param: names.toolChoice });
+  throw invalidRequest(message, names.toolChoice);
 }
 
 function parallelPiece(request: ContentRequest, { flags }: ToolContext): Piece {

@@ -1,18 +1,18 @@
 /** Measures Responses requests and finds the media, references and sealed reasoning in them. */
 import { none, root, type Tape, type Value } from '../../../bytes/json/tape.ts';
 import type { PromptSize } from '../../../call.ts';
-import { mimeTypeOfName } from '../../../canonical/media.ts';
 import { raiseAll, raisePart } from '../../measure/media-settings.ts';
 import { isMediaName } from '../../measure/member-names.ts';
 import {
   addFileId,
   addMediaString,
   asTextToo,
+  audioTypes,
   type PromptTally,
   promptTally,
   sizeOf,
   textsOf,
-  unreadable,
+  typesOfFileNames,
 } from '../../measure/prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../../measure/referenced-media.ts';
 import { filledText, type ItemKind, isStored, itemKind } from './item-kinds.ts';
@@ -189,14 +189,8 @@ function payloadOf(tape: Tape, part: Value, type: string): Value {
 }
 
 function statedTypes(tape: Tape, part: Value, type: string): readonly string[] {
-  if (type === 'input_audio') {
-    const formats = textsOf(tape, tape.present(part, 'input_audio'), 'format');
-    if (formats.length === 0) return ['audio/wav'];
-    return formats.map((format) => (format.includes('/') ? format : `audio/${format}`));
-  }
-  return textsOf(tape, part, 'filename')
-    .map((file) => (file === unreadable ? unreadable : (mimeTypeOfName(file) ?? '')))
-    .filter((named) => named !== '');
+  if (type !== 'input_audio') return typesOfFileNames(tape, part);
+  return audioTypes(textsOf(tape, tape.present(part, 'input_audio'), 'format'));
 }
 
 /**

@@ -5,10 +5,10 @@
 
 import { derivedCallId } from '../../../canonical/call-ids.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
-import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { items, type JsonObject, type JsonValue, member, stringOrEmpty } from '../../../json.ts';
 import {
+  argumentsText,
   type ObjectAtPath,
   objectIn,
   objectsIn,
@@ -120,12 +120,6 @@ function readCall({ value: call, at }: ObjectAtPath, derivedId: string): ToolCal
     providerData:
       googleSignature(call) ?? signature(member(called, 'thought_signature')) ?? idSignature(call),
   };
-}
-
-/** Some callers send the arguments as an object. */
-function argumentsText(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : jsonText(value);
 }
 
 function idOf(call: JsonObject | undefined): string {

@@ -5,9 +5,16 @@
 import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import type { TextPart, ToolCallPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
-import { type ObjectAtPath, objectsIn, refuse, requiredText, textIn } from '../../read-members.ts';
+import {
+  type ObjectAtPath,
+  objectsIn,
+  refuse,
+  requiredText,
+  textIn,
+  textsOnly,
+} from '../../read-members.ts';
 import { type AssistantMessage, bareCallId, readAssistant } from './read-assistant.ts';
-import { cacheControlOf, readContent, readTexts } from './read-parts.ts';
+import { cacheControlOf, readContent } from './read-parts.ts';
 
 export interface Conversation {
   readonly system: readonly TextPart[];
@@ -39,7 +46,7 @@ function isInstruction({ value: message }: ObjectAtPath): boolean {
 }
 
 function readInstruction(message: ObjectAtPath): readonly TextPart[] {
-  return withCacheControl(readTexts(message), message);
+  return withCacheControl(textsOnly(readContent(message)), message);
 }
 
 function nonEmptyTexts(parts: readonly TextPart[]): readonly TextPart[] {

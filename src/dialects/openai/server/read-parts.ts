@@ -2,12 +2,13 @@
 import { mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
-import { audioType, mediaAtUrl, mediaInBase64 } from '../../read-media.ts';
 import {
-  isList,
+  mediaAtUrl,
+  mediaInFile,
   type ObjectAtPath,
-  objectsIn,
   presentMember,
+  readAudio,
+  readContentOf,
   refuse,
   requiredObject,
   requiredText,
@@ -16,22 +17,8 @@ import {
 
 export type ContentPart = TextPart | MediaPart;
 
-export function readContent({ value: message, at }: ObjectAtPath): readonly ContentPart[] {
-  const content = presentMember(message, 'content');
-  if (content === undefined) return [];
-  if (typeof content === 'string') return [{ kind: 'text', at: `${at}.content`, text: content }];
-  if (!isList(content)) {
-    return refuse(`${at}.content`, 'must be a string or an array of parts.');
-  }
-  return objectsIn(message, 'content', at).map(readPart);
-}
-
-export function readTexts(message: ObjectAtPath): readonly TextPart[] {
-  return readContent(message).map((part) =>
-    part.kind === 'text'
-      ? part
-      : refuse(part.at, 'can only be text here. Send the media in a user message.'),
-  );
+export function readContent(message: ObjectAtPath): readonly ContentPart[] {
+  return readContentOf(message, 'content', readPart);
 }
 
 /** Reads `cache_control`, an object that callers of Anthropic's models put on parts and tools. */
@@ -70,7 +57,7 @@ function readPart(located: ObjectAtPath): ContentPart {
     case 'video_url':
       return readImage(located, 'video_url');
     case 'input_audio':
-      return readAudio(located);
+      return { kind: 'media', at, ...readAudio(located), cacheControl: cacheControlOf(part) };
     case 'file':
       return readFile(located);
     default:
@@ -83,14 +70,6 @@ function readText({ value: part, at }: ObjectAtPath, name: string): TextPart {
   return { kind: 'text', at, text, cacheControl: cacheControlOf(part) };
 }
 
-function readAudio({ value: part, at }: ObjectAtPath): MediaPart {
-  const audio = requiredObject(part, 'input_audio', at);
-  const data = requiredText(audio, 'data', `${at}.input_audio`);
-  const format = textIn(audio, 'format', `${at}.input_audio`);
-  const media = mediaInBase64(data, format === undefined ? undefined : audioType(format));
-  return { kind: 'media', at, ...media, cacheControl: cacheControlOf(part) };
-}
-
 function readFile({ value: part, at }: ObjectAtPath): MediaPart {
   const file = requiredObject(part, 'file', at);
   const path = `${at}.file`;
@@ -101,11 +80,7 @@ function readFile({ value: part, at }: ObjectAtPath): MediaPart {
   const base = { kind: 'media', at, ...names, cacheControl: cacheControlOf(part) } as const;
   const data = textIn(file, 'file_data', path);
   if (data !== undefined && data !== '') {
-    const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(data);
-    const media = isUrl
-      ? mediaAtUrl(data, `${path}.file_data`, statedType)
-      : mediaInBase64(data, statedType);
-    return { ...base, ...media };
+    return { ...base, ...mediaInFile(data, `${path}.file_data`, statedType) };
   }
   const id = textIn(file, 'file_id', path);
   if (id === undefined || id === '') {

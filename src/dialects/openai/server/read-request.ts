@@ -6,30 +6,31 @@ import {
   type ContentRequest,
   chatNames,
   type Modality,
+  type OutputFormat,
   type ProviderMember,
   type Reasoning,
   type RequestField,
 } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { reasoningEfforts } from '../../../ports/catalog.ts';
 import type { RequestedReply } from '../../codec.ts';
 import {
+  effortIn,
   flagIn,
   integerIn,
   isList,
   numberIn,
   objectIn,
   presentMember,
+  readSchemaFormat,
   refuse,
   refuseModeration,
+  requiredObject,
   textIn,
 } from '../../read-members.ts';
-import { readFormat } from './read-format.ts';
 import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/** @throws GatewayError `invalid_request` or `not_portable` that names the member */
 export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
   refuseModeration(body);
   return {
@@ -77,11 +78,8 @@ function readLogprobs(body: JsonObject): ContentRequest['logprobs'] {
 
 /** A caller who requests an effort also receives the reasoning, as at Google's chat endpoint. */
 function readReasoning(body: JsonObject): Reasoning | undefined {
-  const value = presentMember(body, 'reasoning_effort');
-  if (value === undefined) return undefined;
-  const effort =
-    reasoningEfforts.find((known) => known === value) ??
-    refuse('reasoning_effort', `must be one of ${reasoningEfforts.join(', ')}.`);
+  const effort = effortIn(presentMember(body, 'reasoning_effort'), 'reasoning_effort');
+  if (effort === undefined) return undefined;
   return { effort, budgetTokens: undefined, includeThoughts: effort !== 'none' };
 }
 
@@ -157,4 +155,35 @@ function camelCased(value: JsonValue): JsonValue {
 
 function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function readFormat(body: JsonObject): OutputFormat | undefined {
+  const format = objectIn(body, 'response_format', '');
+  if (format === undefined) return undefined;
+  switch (member(format, 'type')) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return jsonFormat(format);
+    case 'json_schema':
+      return readSchemaFormat(
+        requiredObject(format, 'json_schema', 'response_format'),
+        'response_format.json_schema',
+      );
+    default:
+      return refuse('response_format.type', 'must be "text", "json_object" or "json_schema".');
+  }
+}
+
+/** Together and Fireworks accept a schema with `json_object`. */
+function jsonFormat(format: JsonObject): OutputFormat {
+  const schema = member(format, 'schema');
+  if (!isJsonObject(schema)) return { type: 'json' };
+  return {
+    type: 'json_schema',
+    name: undefined,
+    description: undefined,
+    schema,
+    strict: undefined,
+  };
 }

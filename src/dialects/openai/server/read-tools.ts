@@ -5,6 +5,7 @@
 import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import {
+  choiceMode,
   flagIn,
   type ObjectAtPath,
   objectIn,
@@ -29,7 +30,7 @@ export function readToolChoice(body: JsonObject): ToolChoice | undefined {
   if (choice !== undefined) return readChoice(choice);
   const call = presentMember(body, 'function_call');
   if (call === undefined) return undefined;
-  const mode = modeOf(call);
+  const mode = choiceMode(call);
   if (mode === 'auto' || mode === 'none') return { mode, names: [] };
   const name = member(call, 'name');
   return typeof name === 'string'
@@ -72,7 +73,7 @@ function readBuiltInTool({ value: tool, at }: ObjectAtPath, type: string): Built
 }
 
 function readChoice(choice: JsonValue): ToolChoice {
-  const mode = modeOf(choice);
+  const mode = choiceMode(choice);
   if (mode !== undefined) return { mode, names: [] };
   const type = member(choice, 'type');
   if (type === 'function' || type === 'custom') {
@@ -87,7 +88,7 @@ function readChoice(choice: JsonValue): ToolChoice {
 
 function readAllowed(allowed: JsonValue | undefined): ToolChoice {
   const at = 'tool_choice.allowed_tools';
-  const mode = modeOf(member(allowed, 'mode'));
+  const mode = choiceMode(member(allowed, 'mode'));
   if (mode !== 'auto' && mode !== 'required') {
     return refuse(`${at}.mode`, 'must be "auto" or "required".');
   }
@@ -100,8 +101,4 @@ function nameOf(choice: JsonValue, at: string): string {
   const type = member(choice, 'type') === 'custom' ? 'custom' : 'function';
   const name = member(member(choice, type), 'name');
   return typeof name === 'string' && name !== '' ? name : refuse(at, `must name a ${type} tool.`);
-}
-
-function modeOf(choice: JsonValue | undefined): ToolChoice['mode'] | undefined {
-  return choice === 'auto' || choice === 'none' || choice === 'required' ? choice : undefined;
 }

@@ -44,9 +44,7 @@ function partShape(part: JsonObject): Shape {
 const google: Shape = { google: { thought_signature: read } };
 const functionShape: Shape = { name: read, thought_signature: read };
 const call: Shape = {
-  id: read,
-  type: read,
-  index: read,
+  ...reads('id', 'type', 'index'),
   function: { ...functionShape, arguments: read },
   custom: { ...functionShape, input: read },
   extra_content: google,
@@ -58,9 +56,7 @@ const messageMembers: Shape = { role: read, content: partShape, cache_control: r
  */
 const assistant: Shape = {
   ...messageMembers,
-  refusal: read,
-  reasoning_content: read,
-  reasoning: read,
+  ...reads('refusal', 'reasoning_content', 'reasoning'),
   reasoning_details: reasoningDetail,
   tool_calls: call,
   function_call: { name: read, arguments: read, thought_signature: read },
@@ -106,8 +102,7 @@ const request: Shape = {
   function_call: named,
   parallel_tool_calls: read,
   response_format: {
-    type: read,
-    schema: read,
+    ...reads('type', 'schema'),
     json_schema: { name: read, description: read, schema: read, strict: read },
   },
   ...reads('max_completion_tokens', 'max_tokens', 'temperature', 'top_p', 'top_k'),

@@ -2,8 +2,7 @@
 
 import { checkMessageCount, checkNestedJson } from '../../../../canonical/complexity.ts';
 import { customArguments } from '../../../../canonical/custom-tools.ts';
-import { type Envelope, openEnvelope, providerDataOf } from '../../../../canonical/envelope.ts';
-import { jsonText } from '../../../../canonical/raw-json.ts';
+import { openEnvelope } from '../../../../canonical/envelope.ts';
 import type {
   MediaPart,
   ReasoningPart,
@@ -11,14 +10,19 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../../canonical/request.ts';
-import type { SignatureMark } from '../../../../canonical/signature-marks.ts';
+import {
+  envelopeEntries,
+  type SignatureMark,
+  shownReasoning,
+} from '../../../../canonical/signature-marks.ts';
 import type { GatewayError } from '../../../../errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
-import { mediaInBase64 } from '../../../read-media.ts';
 import {
+  argumentsText,
   flagIn,
   isList,
+  mediaInBase64,
   type ObjectAtPath,
   objectIn,
   objectsIn,
@@ -26,13 +30,13 @@ import {
   refuse,
   requiredText,
   textIn,
+  textsOnly,
 } from '../../../read-members.ts';
 import type { CallerTool } from './exchange.ts';
-import { readContent, readTexts } from './read-parts.ts';
+import { readContent } from './read-parts.ts';
 import type { ToolNames } from './tool-names.ts';
 import { type BuiltTurns, TurnBuilder } from './turn-builder.ts';
 
-/** @throws GatewayError `invalid_request`, or `too_complex` for too many items */
 export function inputItems(body: JsonObject): readonly ObjectAtPath[] {
   const input = presentMember(body, 'input');
   if (typeof input === 'string') return [];
@@ -55,7 +59,6 @@ export interface InputContext {
   readonly drop: (at: string) => void;
 }
 
-/** @throws GatewayError `invalid_request`, `not_portable` for an item that only OpenAI knows */
 export function readConversation(
   body: JsonObject,
   input: readonly ObjectAtPath[],
@@ -173,7 +176,7 @@ function readMessage(located: ObjectAtPath, { builder, drop }: ItemContext): voi
       return;
     case 'system':
     case 'developer':
-      builder.addInstruction(readTexts(located, drop));
+      builder.addInstruction(textsOnly(readContent(located, 'content', drop)));
       return;
     default:
       refuse(`${at}.role`, 'must be "system", "developer", "user" or "assistant".');
@@ -203,14 +206,10 @@ function readCall(
     id: requiredText(item, 'call_id', at),
     name: names.flat(calledTool(located, kind)),
     arguments:
-      kind === 'custom' ? customArguments(textIn(item, 'input', at) ?? '') : argumentsOf(item),
+      kind === 'custom'
+        ? customArguments(textIn(item, 'input', at) ?? '')
+        : argumentsText(presentMember(item, 'arguments')),
   };
-}
-
-/** Some callers send the arguments as an object. */
-function argumentsOf(item: JsonObject): string {
-  const sent = presentMember(item, 'arguments') ?? '';
-  return typeof sent === 'string' ? sent : jsonText(sent);
 }
 
 /** Refuses calls by a program and asynchronous calls: their results have another meaning. */
@@ -264,43 +263,23 @@ export interface ReadReasoning {
 /**
  * Reads a `reasoning` item: one block of reasoning, or one signature, that an upstream gave in an
  * earlier reply, in an envelope that names its provider.
- *
- * @throws GatewayError `invalid_request` for a member of the wrong type
  */
 export function readReasoningItem({ value: item, at }: ObjectAtPath): ReadReasoning {
   const sealed = textIn(item, 'encrypted_content', at) ?? '';
   const envelope = openEnvelope(sealed);
-  if (envelope !== undefined) return readEnvelope(envelope, item, at);
   const text = shownText(item);
+  const sealedAt = `${at}.encrypted_content`;
+  if (envelope !== undefined) {
+    return { entries: envelopeEntries(envelope, text, { at, sealedAt }), dropped: [] };
+  }
   // OpenAI's own reasoning, which only OpenAI can read, or an envelope that was damaged.
   if (sealed !== '') {
-    return { entries: shownPart(text, at), dropped: [`${at}.encrypted_content`] };
+    return { entries: shownReasoning(text, at), dropped: [sealedAt] };
   }
-  if (isOurs(item, at)) return { entries: shownPart(text, at), dropped: [] };
+  if (isOurs(item, at)) return { entries: shownReasoning(text, at), dropped: [] };
   return text === ''
     ? { entries: [], dropped: [at] }
     : { entries: [{ kind: 'reasoning', at, text }], dropped: [] };
-}
-
-function readEnvelope(envelope: Envelope, item: JsonObject, at: string): ReadReasoning {
-  const providerDataAt = `${at}.encrypted_content`;
-  const providerData = providerDataOf(envelope);
-  const { kind, text, callId } = envelope;
-  if (kind === 'thinking' || kind === 'redacted') {
-    const whole = kind === 'redacted' ? '' : (text ?? shownText(item));
-    if (providerData === undefined) return { entries: shownPart(whole, at), dropped: [] };
-    const part = { kind: 'reasoning', at: providerDataAt, text: whole, providerData } as const;
-    return { entries: [{ ...part, providerDataAt }], dropped: [] };
-  }
-  const shown = shownPart(text ?? shownText(item), at);
-  if (providerData === undefined) return { entries: shown, dropped: [] };
-  const mark = { kind: 'signature_mark', signs: kind, callId, providerData } as const;
-  return { entries: [...shown, { ...mark, at: providerDataAt }], dropped: [] };
-}
-
-/** Reasoning that was shown to the caller and that no provider signed. */
-function shownPart(text: string, at: string): readonly ReasoningPart[] {
-  return text === '' ? [] : [{ kind: 'reasoning', at, text, displayOnly: true }];
 }
 
 function shownText(item: JsonObject): string {

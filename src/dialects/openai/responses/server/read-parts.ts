@@ -6,16 +6,16 @@
 import { mimeTypeOfName } from '../../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../json.ts';
-import { notPortable } from '../../../not-portable.ts';
-import { audioType, mediaAtUrl, mediaInBase64 } from '../../../read-media.ts';
+import { notPortable, storedElsewhere } from '../../../not-portable.ts';
 import {
-  isList,
+  mediaAtUrl,
+  mediaInFile,
   type ObjectAtPath,
   objectIn,
-  objectsIn,
   presentMember,
+  readAudio,
+  readContentOf,
   refuse,
-  requiredObject,
   requiredText,
   textIn,
 } from '../../../read-members.ts';
@@ -23,25 +23,11 @@ import {
 export type ContentPart = TextPart | MediaPart;
 
 export function readContent(
-  { value: item, at }: ObjectAtPath,
+  item: ObjectAtPath,
   name: 'content' | 'output',
   drop: (at: string) => void,
 ): readonly ContentPart[] {
-  const content = presentMember(item, name);
-  if (content === undefined) return [];
-  if (typeof content === 'string') return [{ kind: 'text', at: `${at}.${name}`, text: content }];
-  if (!isList(content)) {
-    return refuse(`${at}.${name}`, 'must be a string or an array of parts.');
-  }
-  return objectsIn(item, name, at).map((located) => readPart(located, drop));
-}
-
-export function readTexts(message: ObjectAtPath, drop: (at: string) => void): readonly TextPart[] {
-  return readContent(message, 'content', drop).map((part) =>
-    part.kind === 'text'
-      ? part
-      : refuse(part.at, 'can only be text here. Send the media in a user message.'),
-  );
+  return readContentOf(item, name, (part) => readPart(part, drop));
 }
 
 function readPart(located: ObjectAtPath, drop: (at: string) => void): ContentPart {
@@ -89,24 +75,13 @@ function readImage({ value: part, at }: ObjectAtPath): Media {
   };
 }
 
-function readAudio({ value: part, at }: ObjectAtPath): Media {
-  const audio = requiredObject(part, 'input_audio', at);
-  const data = requiredText(audio, 'data', `${at}.input_audio`);
-  const format = textIn(audio, 'format', `${at}.input_audio`);
-  return mediaInBase64(data, format === undefined ? undefined : audioType(format));
-}
-
 function readFile({ value: part, at }: ObjectAtPath): Media {
   const fileName = textIn(part, 'filename', at);
   const namedType = fileName === undefined ? undefined : mimeTypeOfName(fileName);
   const names = { fileName, fileNameAt: `${at}.filename` };
   const data = textIn(part, 'file_data', at) ?? '';
   if (data !== '') {
-    const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(data);
-    const media = isUrl
-      ? mediaAtUrl(data, `${at}.file_data`, namedType)
-      : mediaInBase64(data, namedType);
-    return { ...names, ...media };
+    return { ...names, ...mediaInFile(data, `${at}.file_data`, namedType) };
   }
   const url = textIn(part, 'file_url', at) ?? '';
   if (url === '') {
@@ -120,11 +95,7 @@ function readFile({ value: part, at }: ObjectAtPath): Media {
 
 function refuseFileId(part: JsonObject, at: string): void {
   const id = textIn(part, 'file_id', at) ?? '';
-  if (id === '') return;
-  throw notPortable(
-    `${at}.file_id`,
-    'This model cannot read files stored at another provider. Send the bytes.',
-  );
+  if (id !== '') throw storedElsewhere(`${at}.file_id`);
 }
 
 /** The lifetimes at Anthropic, the only provider that takes such marks in a message. */

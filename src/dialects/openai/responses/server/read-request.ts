@@ -6,34 +6,33 @@
 import {
   type ContentRequest,
   chatNames,
+  type OutputFormat,
+  type Reasoning,
   type RequestField,
 } from '../../../../canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import type { RequestedReply } from '../../../codec.ts';
 import { notPortable } from '../../../not-portable.ts';
 import {
+  effortIn,
   flagIn,
   integerIn,
   numberIn,
+  type ObjectAtPath,
   objectIn,
   presentMember,
+  readSchemaFormat,
+  refuse,
   refuseModeration,
   textIn,
 } from '../../../read-members.ts';
 import type { ReadRequest, ReplyEcho } from './exchange.ts';
-import { readFormat } from './read-format.ts';
 import { calledTools, inputItems, readConversation } from './read-messages.ts';
-import { readReasoning } from './read-reasoning.ts';
 import { type DeclaredTools, namedTools, readToolChoice, readTools } from './read-tools.ts';
 import { type ToolNames, toolNames } from './tool-names.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/**
- * Reads the request.
- *
- * @throws GatewayError `invalid_request` that names the member, or `not_portable` for a member or
- *   an item without which the request would mean something else
- */
+/** Reads the request. */
 export function readRequest(body: JsonObject, { streamed }: RequestedReply): ReadRequest {
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));
@@ -260,7 +259,6 @@ function objectOf(body: JsonObject, name: string): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
 }
 
-/** @throws GatewayError `not_portable` that names the member */
 function refuseUnsupported(body: JsonObject): void {
   refuseModeration(body);
   for (const [name, message] of refusals) {
@@ -283,3 +281,90 @@ const refusals: readonly (readonly [name: string, message: string])[] = [
   ['conversation', 'This model keeps no conversations. Send the whole history as `input`.'],
   ['prompt', 'This model has no stored prompts. Send the text as `instructions` and `input`.'],
 ];
+
+/** The format; undefined for plain text. */
+interface RequestedFormat {
+  readonly format: OutputFormat | undefined;
+  /** The caller's name for it. */
+  readonly name: string;
+}
+
+/** Reads the last format that is set. */
+function readFormat(body: JsonObject, input: readonly ObjectAtPath[]): RequestedFormat {
+  for (const { value, at } of settingsIn(body, input)) {
+    const path = at === '' ? 'text' : `${at}.text`;
+    const text = objectIn(value, 'text', at);
+    const format = text === undefined ? undefined : objectIn(text, 'format', path);
+    if (format === undefined) continue;
+    const name = `${path}.format`;
+    return { format: formatOf(format, name), name };
+  }
+  return { format: undefined, name: 'text.format' };
+}
+
+function formatOf(format: JsonObject, at: string): OutputFormat | undefined {
+  switch (member(format, 'type')) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { type: 'json' };
+    case 'json_schema':
+      return readSchemaFormat(format, at);
+    default:
+      return refuse(`${at}.type`, 'must be "text", "json_object" or "json_schema".');
+  }
+}
+
+/** Reads `reasoning`. The effort may be replaced by an item of the input. */
+function readReasoning(
+  body: JsonObject,
+  input: readonly ObjectAtPath[],
+  drop: (at: string) => void,
+): {
+  readonly reasoning: Reasoning | undefined;
+  readonly wantsSummary: boolean;
+  readonly name: string;
+} {
+  const sent = objectIn(body, 'reasoning', '') ?? {};
+  // How the model reasons without these members; other values are lost.
+  dropUnless(sent, 'context', ['auto', 'current_turn'], drop);
+  dropUnless(sent, 'mode', ['standard'], drop);
+  const wantsSummary =
+    presentMember(sent, 'summary') !== undefined ||
+    presentMember(sent, 'generate_summary') !== undefined;
+  const last = lastEffort(body, input);
+  const name = last?.at ?? (wantsSummary ? 'reasoning.summary' : 'reasoning.effort');
+  if (last === undefined && !wantsSummary) return { reasoning: undefined, wantsSummary, name };
+  const effort = last === undefined ? undefined : effortIn(last.value, last.at);
+  const reasoning = { effort, budgetTokens: undefined, includeThoughts: wantsSummary };
+  return { reasoning, wantsSummary, name };
+}
+
+function dropUnless(
+  sent: JsonObject,
+  name: string,
+  neutral: readonly string[],
+  drop: (at: string) => void,
+): void {
+  const value = presentMember(sent, name);
+  if (value === undefined || neutral.some((known) => known === value)) return;
+  drop(`reasoning.${name}`);
+}
+
+function lastEffort(
+  body: JsonObject,
+  input: readonly ObjectAtPath[],
+): { readonly value: JsonValue; readonly at: string } | undefined {
+  for (const { value, at } of settingsIn(body, input)) {
+    const path = at === '' ? 'reasoning' : `${at}.reasoning`;
+    const effort = presentMember(objectIn(value, 'reasoning', at), 'effort');
+    if (effort !== undefined) return { value: effort, at: `${path}.effort` };
+  }
+  return undefined;
+}
+
+/** The body and the items that change its settings, the last one first. */
+function settingsIn(body: JsonObject, input: readonly ObjectAtPath[]): readonly ObjectAtPath[] {
+  const updates = input.filter(({ value }) => member(value, 'type') === 'configuration_update');
+  return [{ value: body, at: '' }, ...updates].toReversed();
+}

@@ -6,9 +6,10 @@
 import { customParameters } from '../../../../canonical/custom-tools.ts';
 import { jsonText } from '../../../../canonical/raw-json.ts';
 import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../../canonical/request.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import { isJsonObject, items, type JsonObject, member } from '../../../../json.ts';
 import { notPortable } from '../../../not-portable.ts';
 import {
+  choiceMode,
   flagIn,
   type ObjectAtPath,
   objectIn,
@@ -46,12 +47,7 @@ interface ReadState {
   readonly drop: (at: string) => void;
 }
 
-/**
- * Reads the tools of the body and of the items.
- *
- * @throws GatewayError `invalid_request` for a malformed tool, `not_portable` for one that only
- *   code at the provider may call
- */
+/** Reads the tools of the body and of the items. */
 export function readTools(
   body: JsonObject,
   input: readonly ObjectAtPath[],
@@ -227,7 +223,6 @@ function isRunByClient({ value }: BuiltInTool): boolean {
   return member(value, 'execution') === 'client';
 }
 
-/** @throws GatewayError `not_portable` if it requires a tool that only OpenAI runs */
 export function readToolChoice(
   body: JsonObject,
   names: ToolNames,
@@ -235,7 +230,7 @@ export function readToolChoice(
 ): ToolChoice | undefined {
   const choice = presentMember(body, 'tool_choice');
   if (choice === undefined) return undefined;
-  const mode = modeOf(choice);
+  const mode = choiceMode(choice);
   if (mode !== undefined) return { mode, names: [] };
   if (!isJsonObject(choice)) return refuseChoice();
   const located = { value: choice, at: 'tool_choice' };
@@ -252,7 +247,7 @@ export function readToolChoice(
 
 /** Only tools that the caller runs can be allowed; others are left out. */
 function readAllowed(choice: JsonObject, names: ToolNames, drop: (at: string) => void): ToolChoice {
-  const mode = modeOf(presentMember(choice, 'mode'));
+  const mode = choiceMode(presentMember(choice, 'mode'));
   if (mode !== 'auto' && mode !== 'required') {
     return refuse('tool_choice.mode', 'must be "auto" or "required".');
   }
@@ -276,10 +271,6 @@ function flatNameOf({ value: tool, at }: ObjectAtPath, names: ToolNames): string
   if (type !== 'function' && type !== 'custom') return undefined;
   const name = requiredText(tool, 'name', at);
   return names.flat({ namespace: textIn(tool, 'namespace', at), name });
-}
-
-function modeOf(choice: JsonValue | undefined): ToolChoice['mode'] | undefined {
-  return choice === 'auto' || choice === 'none' || choice === 'required' ? choice : undefined;
 }
 
 function refuseChoice(): never {

@@ -62,12 +62,9 @@ function toolShape(tool: JsonObject): Shape | typeof read {
 }
 
 const message: Shape = {
-  type: read,
-  id: read,
-  role: read,
+  ...reads('type', 'id', 'role'),
   content: partShape,
-  status: read,
-  phase: read,
+  ...reads('status', 'phase'),
 };
 const call: Shape = {
   ...reads('type', 'id', 'call_id', 'name', 'namespace', 'status', 'caller', 'async'),
@@ -83,9 +80,7 @@ const itemShapes: ReadonlyMap<JsonValue, Shape> = new Map<JsonValue, Shape>([
   [
     'reasoning',
     {
-      type: read,
-      id: read,
-      status: read,
+      ...reads('type', 'id', 'status'),
       summary: reasoningText,
       content: reasoningText,
       encrypted_content: read,
@@ -113,19 +108,13 @@ const tool: Shape = { type: read, name: read, namespace: read };
 const request: Shape = {
   model: read,
   input: itemShape,
-  instructions: read,
-  stream: read,
+  ...reads('instructions', 'stream'),
   // No reply is padded, whether the caller asks for that or not.
   stream_options: { include_obfuscation: read },
-  store: read,
-  background: read,
-  include: read,
-  max_output_tokens: read,
+  ...reads('store', 'background', 'include', 'max_output_tokens'),
   // Limits only tools that OpenAI runs.
   max_tool_calls: read,
-  temperature: read,
-  top_p: read,
-  top_logprobs: read,
+  ...reads('temperature', 'top_p', 'top_logprobs'),
   tools: toolShape,
   tool_choice: { ...tool, mode: read, tools: toolChoiceShape },
   parallel_tool_calls: read,
