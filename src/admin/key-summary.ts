@@ -45,7 +45,7 @@ export async function summariesOf(
 async function summaryWith(
   key: ApiKey,
   lastCallMs: number | undefined,
-  { live, quota, clock, catalog }: AdminDeps,
+  { live, stores: { quota, catalog }, clock }: AdminDeps,
 ): Promise<KeySummary> {
   const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
   const seenMs = [lastCallMs, live.lastUsedMs(id)].filter((ms) => ms !== undefined);
@@ -57,7 +57,7 @@ async function summaryWith(
   return { ...rights, balances, lastUsedMs };
 }
 
-export function groupsOf(catalog: AdminDeps['catalog']): ReadonlySet<string> | undefined {
+export function groupsOf(catalog: AdminDeps['stores']['catalog']): ReadonlySet<string> | undefined {
   const models = catalog?.models?.();
   return models && new Set(models.flatMap(({ groups }) => groups));
 }
@@ -65,7 +65,7 @@ export function groupsOf(catalog: AdminDeps['catalog']): ReadonlySet<string> | u
 /** Keys are shown even if the usage log fails. */
 async function lastCallsOf(
   keys: readonly ApiKey[],
-  { usage }: AdminDeps,
+  { stores: { usage } }: AdminDeps,
 ): Promise<readonly (number | undefined)[]> {
   try {
     return (
@@ -106,7 +106,6 @@ export function mainSubject({ id, quota }: ApiKey): QuotaSubject | undefined {
   return quota.find((subject) => subject.id === id) ?? quota[0];
 }
 
-/** @throws StoreUnavailable, StoreCorrupt */
 export async function balancesOf(
   key: ApiKey,
   quota: Pick<QuotaStore, 'read'>,

@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { AdminUsage } from './deps.ts';
+import { type AdminUsage, given } from './deps.ts';
 
 export interface WalkDeps {
   readonly usage: AdminUsage;
@@ -84,10 +84,7 @@ async function spanInThisProcess(
   { fromMs, toMs }: Span,
 ): Promise<Ends | undefined> {
   if (isInProcess !== true || usageRecords === undefined) return undefined;
-  const span = {
-    ...(fromMs === undefined ? {} : { fromMs }),
-    ...(toMs === undefined ? {} : { toMs }),
-  };
+  const span = given({ fromMs, toMs });
   const [first] = (await usageRecords(span, { limit: 1 })).records;
   const [last] = (await usageRecords(span, { limit: 1, newestFirst: true })).records;
   if (first === undefined || last === undefined) return undefined;

@@ -6,9 +6,9 @@
 import type { ApiKey } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import type { AdminDeps } from './deps.ts';
+import { type AdminDeps, given } from './deps.ts';
 import { balancesOf, type KeyBalance } from './key-summary.ts';
-import { setBounded } from './live-state.ts';
+import { setBounded } from './live.ts';
 
 /** A subject that has used or holds at least 90 % of its limit. */
 export interface NearlySpent {
@@ -35,8 +35,8 @@ export function nearlySpentKeys(deps: AdminDeps): () => Promise<readonly NearlyS
   const state: SearchState = { found: new Map(), after: undefined };
   let last: { readonly atMs: number; readonly done: Promise<void> } | undefined;
   return async () => {
-    const { keys, clock } = deps;
-    if (keys.page === undefined || keys.get === undefined) return reported(deps);
+    const { stores, clock } = deps;
+    if (stores.keys.page === undefined || stores.keys.get === undefined) return reported(deps);
     const atMs = clock.now();
     if (last === undefined || atMs - last.atMs >= searchEveryMs) {
       // If a store fails, the earlier results stay; the failure itself is shown separately.
@@ -55,14 +55,13 @@ function reported({ live }: AdminDeps): readonly NearlySpent[] {
 }
 
 async function search(deps: AdminDeps, state: SearchState): Promise<void> {
-  const { keys, quota, clock } = deps;
-  const nowMs = clock.now();
+  const { keys, quota } = deps.stores;
+  const nowMs = deps.clock.now();
   const read = readOnce(quota);
   const known = [...state.found.values()].map(({ keyId }) => keyId);
   const ids = new Set([...known, ...suspects(deps).slice(0, maxSuspects)]);
   const again = await Promise.all([...ids].map(async (id) => ({ id, key: await keys.get?.(id) })));
-  const { after } = state;
-  const start = after === undefined ? {} : { after };
+  const start = given({ after: state.after });
   const page = await keys.page?.({ limit: pageSize, disabled: false, ...start });
   state.after = page?.next;
   const listed = (page?.keys ?? []).filter(({ id }) => !ids.has(id));

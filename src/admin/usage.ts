@@ -21,7 +21,7 @@ import {
 import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
-import type { AdminDeps, Page } from './deps.ts';
+import { type AdminDeps, type Page, type PageQuery, pageOf } from './deps.ts';
 import {
   ownTurns,
   type Span,
@@ -30,7 +30,6 @@ import {
   type WalkOptions,
   walkLog,
 } from './log-walk.ts';
-import { type PageQuery, pageOf } from './page.ts';
 
 /** The groupings, filters, order and page of a report. */
 export type UsageListQuery = UsageReportQuery &
@@ -85,8 +84,8 @@ export interface AdminUsageReports {
 }
 
 /** All reports together read the log at most once per turn of the event loop. */
-export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
-  const deps = { ...adminDeps, inOwnTurn: ownTurns() };
+export function adminUsage({ stores, clock }: AdminDeps): AdminUsageReports {
+  const deps = { ...stores, clock, inOwnTurn: ownTurns() };
   return {
     report: async ({ sort = 'charge', ...query }, options) => {
       const rows = await reportOf(deps, query, options);

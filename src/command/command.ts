@@ -123,7 +123,6 @@ export function dateOf(given: Given, option: string): number | undefined {
   return timeMs;
 }
 
-/** @throws CommandError */
 export function amountOf(text: string): bigint {
   try {
     return money(text);

@@ -4,10 +4,18 @@ import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
 import type { Audit, AuditSubject } from '../admin/audit.ts';
-import { type AdminAccess, type Authorize, accessOf, checkChange } from '../admin/http/access.ts';
 import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
 import { closeAfterwards, reportedError, sendFailure, sendJson } from '../admin/http/reply.ts';
-import { checkHost, hostNames, readJson, targetOf } from '../admin/http/request.ts';
+import {
+  type AdminAccess,
+  type Authorize,
+  accessOf,
+  checkChange,
+  checkHost,
+  hostNames,
+  readJson,
+  targetOf,
+} from '../admin/http/request.ts';
 import type { Clock } from '../clock.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
 import {
@@ -107,7 +115,6 @@ interface Served<R extends IncomingMessage> {
   readonly onError: ((error: unknown) => void) | undefined;
 }
 
-/** @throws AdminError */
 async function serve<R extends IncomingMessage>(
   served: Served<R>,
   request: R,
@@ -163,11 +170,7 @@ interface ConsoleRequest {
   readonly clock: Clock;
 }
 
-/**
- * Answers the paths that need no session; false for all others.
- *
- * @throws AdminError
- */
+/** Answers the paths that need no session; false for all others. */
 async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promise<boolean> {
   const { request, response, base, path } = here;
   const asset = signInAssets.get(path);
@@ -187,7 +190,6 @@ async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promis
   return true;
 }
 
-/** @throws AdminError */
 async function answerSignOut(
   { request, response, base, audit }: ConsoleRequest,
   signIn: ConsoleSignIn,

@@ -2,7 +2,6 @@
  * Converts prices from and to the form that is written by hand, for files, tables and usage
  * records.
  */
-
 import { ConfigurationError } from '../errors.ts';
 import {
   type CostMember,
@@ -18,16 +17,16 @@ import {
 } from '../money.ts';
 import { refuseProblems, setUpProblems } from '../ports/set-up.ts';
 import { formatMoney, money } from './amount.ts';
-import type {
-  ImagePriceRow,
-  MemberPriceInput,
-  MembersInput,
-  PriceJson,
-  RatesInput,
-  TierInput,
-  TokenPriceInput,
-} from './price-json.ts';
-import { priceJsonSchema } from './schema.ts';
+import {
+  type ImagePriceRow,
+  type MemberPriceInput,
+  type MembersInput,
+  type PriceJson,
+  priceJsonSchema,
+  type RatesInput,
+  type TierInput,
+  type TokenPriceInput,
+} from './schema.ts';
 
 /**
  * Creates a price per token from units per million tokens: `tokenPrice({ input: '0.15', output:

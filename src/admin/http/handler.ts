@@ -9,21 +9,30 @@ import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf, isAdminError } from '../admin-error.ts';
 import type { NowRange } from '../now.ts';
-import { type AdminAccess, type Authorize, accessOf, checkChange, sessionOf } from './access.ts';
-import { csvExports, type SendExport } from './exports.ts';
 import { adminOpenApi } from './openapi.ts';
 import {
   closeAfterwards,
+  csvExports,
   jsonTextOf,
   reportedError,
+  type SendExport,
   sendFailure,
   sendJson,
   startReply,
 } from './reply.ts';
-import { checkHost, hostNames, readJson, targetOf } from './request.ts';
-import { checkedBy, type Route, type RouteReply } from './route.ts';
+import {
+  type AdminAccess,
+  type Authorize,
+  accessOf,
+  checkChange,
+  checkHost,
+  hostNames,
+  readJson,
+  sessionOf,
+  targetOf,
+} from './request.ts';
+import { checkedBy, nowQuery, type Route, type RouteReply } from './route.ts';
 import { checkTexts, routeAt } from './routes.ts';
-import { nowQuery } from './shapes.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {

@@ -1,10 +1,10 @@
 /** The OpenAPI 3.1 document of the admin interface, generated from the rows of its routes. */
+
 import { z } from 'zod';
 import type { ReplyName } from './replies.ts';
 import replySchemas from './reply-schemas.json' with { type: 'json' };
-import type { Route } from './route.ts';
+import { nowQuery, type Route } from './route.ts';
 import { routes } from './routes.ts';
-import { nowQuery } from './shapes.ts';
 
 /** A JSON document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 /** The console and the admin interface of `serve`, on a port of their own, off by default. */
 import { timingSafeEqual } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
-import type { AdminAccess } from '../../admin/http/access.ts';
+import type { AdminAccess } from '../../admin/http/request.ts';
 import type { ConsoleSignIn } from '../../console/sign-in.ts';
 import { errorClass, isError } from '../../errors.ts';
 import { digestSecret } from '../../secret.ts';
@@ -14,7 +14,6 @@ import type { AdminConfig, ServeConfig } from '../config/config.ts';
 import { auditTo, type Log } from '../log.ts';
 import { reasonOf } from '../output.ts';
 import { consolePath, originOf } from '../requests.ts';
-import { addressOf, type Port } from './listen.ts';
 import type { OpenGateway } from './open-gateway.ts';
 
 export interface AdminPort {
@@ -163,4 +162,54 @@ function signInLink(
     },
     remove: removeOwn,
   };
+}
+
+export interface Port {
+  /** The member of the configuration that it comes from: `listen`. */
+  readonly member: string;
+  readonly server: Server;
+  readonly port: number;
+  /** Default: all addresses. */
+  readonly host?: string | undefined;
+}
+
+/**
+ * Listens on all ports, and then calls `whenOpen`.
+ *
+ * @throws CommandError that names the member of the configuration, or what `whenOpen` throws; then
+ *   no port stays open
+ */
+export async function listenOn(ports: readonly Port[], whenOpen: () => void): Promise<void> {
+  try {
+    for (const port of ports) await listen(port);
+    whenOpen();
+  } catch (error) {
+    for (const { server } of ports) stop(server);
+    throw error;
+  }
+}
+
+function listen({ member, server, port, host }: Port): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const code = thrownCode(error);
+      const remedy = code === 'EADDRINUSE' ? 'It is taken: choose a free one.' : String(code);
+      const place = code === 'EADDRINUSE' || code === 'EACCES' ? 'port' : 'host';
+      const message = `${member}.${place}: can't listen on port ${port}. ${remedy}`;
+      reject(new CommandError(exitCodes.failed, message, error));
+    });
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+  });
+}
+
+/** Where a server listens; for port 0, the port that the system has chosen. */
+export function addressOf(server: Server): { readonly address?: string; readonly port?: number } {
+  const bound = server.address();
+  if (typeof bound !== 'object' || bound === null) return {};
+  return { address: bound.address, port: bound.port };
+}
+
+export function stop(server: Server): void {
+  server.close();
+  server.closeAllConnections();
 }

@@ -8,14 +8,7 @@ import { el } from '../dom.ts';
 import { choiceField, type Field, radioField, textField } from '../field.ts';
 import type { Channel } from '../wire.ts';
 
-interface ShareFields {
-  readonly weight: Field;
-  readonly priority: Field;
-  readonly cost: Field;
-  readonly input: Field;
-  readonly output: Field;
-  readonly cachedInput: Field;
-}
+type ShareFields = ReturnType<typeof shareFields>;
 
 /** Changes only what was edited, one request for each. */
 export function shareDialog(
@@ -44,7 +37,7 @@ export function shareDialog(
   });
 }
 
-function shareFields({ weight, priority, hasCost }: Channel): ShareFields {
+function shareFields({ weight, priority, hasCost }: Channel) {
   const rate = (name: string, label: string): Field =>
     textField(name, label, { inputmode: 'decimal', placeholder: 'as input' });
   return {

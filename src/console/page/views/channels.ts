@@ -4,11 +4,10 @@
  */
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, type IconName, icon, link, refill } from '../dom.ts';
+import { searchBar } from '../field.ts';
 import { durationText, sentence, spanText, wordsOf } from '../format.ts';
-import { empty, panel, section } from '../panel.ts';
+import { type Column, empty, panel, section, table } from '../panel.ts';
 import type { Route } from '../route.ts';
-import { searchBar } from '../search-bar.ts';
-import { type Column, table } from '../table.ts';
 import type { Channel, Model, Now } from '../wire.ts';
 import { channelSwitchDialog, shareDialog } from './channel-controls.ts';
 

@@ -17,8 +17,8 @@ import {
 import { empty, failure, loading, section, titledSection } from '../panel.ts';
 import { routeOf } from '../route.ts';
 import type { Attention, Bucket, Now, Severity } from '../wire.ts';
+import { refusalTable } from './call-facts.ts';
 import { figuresOf, sinceMsOf, sumOf } from './now-figures.ts';
-import { refusalTable } from './refusal-table.ts';
 
 const outcomes = [
   { name: 'complete', color: '--complete' },

@@ -2,7 +2,6 @@
  * Spend: what was charged, by one grouping and then by another, for the time of the range; the last
  * month day by day; and whether the usage log and the quota store agree.
  */
-
 import { barChart, shareCell } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, icon, link } from '../dom.ts';
@@ -15,9 +14,8 @@ import {
   shortCount,
   utcDayText,
 } from '../format.ts';
-import { empty, type Panel, panel } from '../panel.ts';
+import { type Column, empty, type Panel, pager, panel, table } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
-import { type Column, pager, table } from '../table.ts';
 import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
 export function spendView(page: PageContext): View {
