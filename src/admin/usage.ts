@@ -12,7 +12,6 @@ import {
   checkReport,
   type UsageCharges,
   type UsageChargesFilter,
-  type UsageQueries,
   type UsageRecordFilter,
   type UsageRecordPage,
   type UsageReportQuery,
@@ -21,7 +20,14 @@ import {
 import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
-import { type AdminDeps, type Page, type PageQuery, pageOf } from './deps.ts';
+import {
+  type AdminDeps,
+  type AdminUsage,
+  given,
+  type Page,
+  type PageQuery,
+  pageOf,
+} from './deps.ts';
 import {
   ownTurns,
   type Span,
@@ -97,23 +103,18 @@ export function adminUsage({ stores, clock }: AdminDeps): AdminUsageReports {
       return { data: data.map(withKnownCost), next, total: withKnownCost(totalOf(rows)) };
     },
     books: async (filter, options) => {
-      const { usage } = deps;
+      const { usage, quota, inOwnTurn } = deps;
       if (usage.usageCharges === undefined) throw cannotReport();
-      return books(deps, usage.usageCharges.bind(usage), filter, options);
+      // A log in this process is summed up by page: its own query would block the event loop.
+      const usageCharges = usage.isInProcess
+        ? () => charges(deps, filter, options)
+        : usage.usageCharges.bind(usage);
+      const read: QuotaStore['read'] = (...of) => inOwnTurn(() => quota.read(...of));
+      return reconcile({ quota: { read }, usage: { usageCharges } }, filter);
     },
     reportCsv: (query, options) => reportCsv(deps, query, options),
     callsCsv: (filter, options) => callsCsv(deps, filter, options),
   };
-}
-
-async function reportOf(
-  deps: WalkDeps,
-  query: UsageReportQuery,
-  options?: WalkOptions,
-): Promise<readonly UsageReportRow[]> {
-  if (deps.usage.usageReport === undefined) throw cannotReport();
-  checkReport(query);
-  return reportRows(deps, query, options);
 }
 
 /** Stores sum up the costs that are known; both sums are 0 only if none is. */
@@ -205,41 +206,23 @@ async function* callsCsv(
   checkFilter(filter);
   yield callHeading();
   let rows = 0;
-  const read = ({ after, ...span }: Step): MaybePromise<UsageRecordPage> => {
-    const page = after === undefined ? { limit: csvPage } : { limit: csvPage, after };
-    return usage.usageRecords?.({ ...filter, ...span }, page) ?? { records: [], next: undefined };
-  };
-  for await (const { records } of walkLog(deps, filter, read, options)) {
+  for await (const { records } of walkLog(deps, filter, pagesOf(usage, filter), options)) {
     rows += records.length;
     if (records.length > 0) yield records.map((record) => callLine(callSummary(record))).join('');
     onProgress?.({ rows });
   }
 }
 
+function pagesOf(usage: AdminUsage, filter: UsageRecordFilter) {
+  return ({ after, ...span }: Step): MaybePromise<UsageRecordPage> => {
+    const page = { limit: csvPage, ...given({ after }) };
+    return usage.usageRecords?.({ ...filter, ...span }, page) ?? { records: [], next: undefined };
+  };
+}
+
 function cannotReport(): Error {
   return notSupported('The usage sink can’t make reports.', queriedLog);
 }
-
-/** A log in this process is summed up by page: its own query would block the event loop. */
-async function books(
-  deps: WalkDeps & { readonly quota: QuotaStore },
-  usageCharges: UsageQueries['usageCharges'],
-  filter: UsageChargesFilter,
-  options?: WalkOptions,
-): Promise<readonly Reconciliation[]> {
-  const { usage, quota, inOwnTurn } = deps;
-  return reconcile(
-    {
-      quota: { read: (...of) => inOwnTurn(() => quota.read(...of)) },
-      usage: {
-        usageCharges: usage.isInProcess ? () => charges(deps, filter, options) : usageCharges,
-      },
-    },
-    filter,
-  );
-}
-
-const pageRows = 50;
 
 async function charges(
   deps: WalkDeps,
@@ -248,12 +231,7 @@ async function charges(
 ): Promise<readonly UsageCharges[]> {
   checkChargesFilter(filter);
   const sums = new Map<string, UsageCharges>();
-  const read = ({ after, ...span }: Step) =>
-    deps.usage.usageRecords?.(span, {
-      limit: pageRows,
-      ...(after === undefined ? {} : { after }),
-    }) ?? { records: [], next: undefined };
-  for await (const { records } of walkLog(deps, {}, read, options)) {
+  for await (const { records } of walkLog(deps, {}, pagesOf(deps.usage, {}), options)) {
     const ofPage = memoryUsageQueries(() => ({ records, firstSeq: 0 })).usageCharges(filter);
     for (const charge of ofPage) addTo(sums, charge);
   }
@@ -277,17 +255,19 @@ function addTo(sums: Map<string, UsageCharges>, charge: UsageCharges): void {
  *
  * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
  */
-async function reportRows(
+async function reportOf(
   deps: WalkDeps,
   query: UsageReportQuery,
   options?: WalkOptions,
 ): Promise<readonly UsageReportRow[]> {
   const { usage } = deps;
+  if (usage.usageReport === undefined) throw cannotReport();
+  checkReport(query);
   const sums = new Map<string, UsageReportRow>();
-  const read = (span: Span): MaybePromise<Slice> => {
-    const rows = usage.usageReport?.({ ...query, ...span }) ?? [];
-    return 'then' in rows ? rows.then((found) => ({ rows: found })) : { rows };
-  };
+  const read = async (span: Span) => ({
+    rows: (await usage.usageReport?.({ ...query, ...span })) ?? [],
+    next: undefined,
+  });
   let slices = 0;
   for await (const { rows } of walkLog(deps, query, read, options)) {
     slices += 1;
@@ -299,11 +279,6 @@ async function reportRows(
   }
   const rows = [...sums.values()];
   return slices === 1 ? rows : rows.toSorted(byNames);
-}
-
-interface Slice {
-  readonly rows: readonly UsageReportRow[];
-  readonly next?: undefined;
 }
 
 function sumOf(one: UsageReportRow, other: UsageReportRow): UsageReportRow {

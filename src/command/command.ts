@@ -27,7 +27,6 @@ export interface Surroundings {
   readonly beforeEnd: (clean: () => void) => void;
 }
 
-/** The signals that `serve` and `demo` act on. */
 /** Resolves at the first signal that asks the process to end. The next one ends it at once. */
 export function endSignal({ onSignal }: Surroundings): Promise<string> {
   return new Promise((resolve) => {

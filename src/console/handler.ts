@@ -4,17 +4,15 @@ import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
 import type { Audit, AuditSubject } from '../admin/audit.ts';
-import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
-import { closeAfterwards, reportedError, sendFailure, sendJson } from '../admin/http/reply.ts';
+import { given } from '../admin/deps.ts';
+import { type AdminHandler, adminHandler, mounted } from '../admin/http/handler.ts';
+import { reportedError, sendJson } from '../admin/http/reply.ts';
 import {
-  type AdminAccess,
   type Authorize,
   accessOf,
   checkChange,
-  checkHost,
   hostNames,
   readJson,
-  targetOf,
 } from '../admin/http/request.ts';
 import type { Clock } from '../clock.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
@@ -84,26 +82,12 @@ export function consoleHandler<R extends IncomingMessage = IncomingMessage>(
   });
   const { path: base, hosts, onError, signIn } = options;
   const authorize: Authorize<R> = options.authorize ?? options.signIn.authorize;
-  const api = adminHandler<R>(admin, {
-    path: base,
-    authorize,
-    ...(hosts === undefined ? {} : { hosts }),
-    ...(onError === undefined ? {} : { onError }),
-  });
+  const mount = { path: base, ...given({ hosts, onError }) };
+  const api = adminHandler<R>(admin, { ...mount, authorize });
   const served: Served<R> = { admin, base, authorize, signIn, api, onError };
-  return async (request, response, next) => {
-    const { path } = targetOf(request);
-    const isOurs = path === base || path.startsWith(`${base}/`);
-    if (!isOurs && next !== undefined) return next();
-    try {
-      if (admin.isClosing()) closeAfterwards(response);
-      if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
-      checkHost(request, hosts);
-      await serve(served, request, response, path.slice(base.length));
-    } catch (error) {
-      sendFailure(response, error, onError);
-    }
-  };
+  return mounted<R>(admin, mount, (request, response, { path }) =>
+    serve(served, request, response, path),
+  );
 }
 
 interface Served<R extends IncomingMessage> {
@@ -127,7 +111,7 @@ async function serve<R extends IncomingMessage>(
   if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
   // First, so that nobody can find out what exists without signing in.
-  const access = await accessOrRefusal(served, request);
+  const access = await accessOf(served.authorize, request, admin.clock).catch(adminErrorOf);
   if (!('actor' in access)) {
     const refusal = access;
     if (!isPage || !isRead(request)) throw refusal;
@@ -147,17 +131,6 @@ async function serve<R extends IncomingMessage>(
   if (!isRead(request)) throw new AdminError('method_not_allowed', 'Send GET.');
   if (asset !== undefined) return sendAsset(response, asset);
   sendHtml(response, consoleHtml(base, admin.title, signIn !== undefined));
-}
-
-async function accessOrRefusal<R extends IncomingMessage>(
-  { authorize, admin }: Served<R>,
-  request: R,
-): Promise<AdminAccess | AdminError> {
-  try {
-    return await accessOf(authorize, request, admin.clock);
-  } catch (error) {
-    return adminErrorOf(error);
-  }
 }
 
 interface ConsoleRequest {
@@ -183,10 +156,8 @@ async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promis
   if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
   checkChange(request);
-  await answerExchange(
-    here,
-    signIn.exchange(request, tokenOf(await readJson(request, here.clock))),
-  );
+  const token = tokenOf(await readJson(request, here.clock));
+  await answerExchange(here, signIn.exchange(request, token));
   return true;
 }
 
@@ -225,12 +196,9 @@ async function answerExchange(
   }
   // These have no entries: otherwise anybody could fill the audit trail.
   const message = 'Too many invalid links. Try again in a minute.';
-  sendJson(
-    response,
-    429,
-    { error: { code: 'too_many_attempts', message } },
-    { 'retry-after': String(Math.ceil(result.retryAfterMs / 1_000)) },
-  );
+  const error = { code: 'too_many_attempts', message };
+  const seconds = Math.ceil(result.retryAfterMs / 1_000);
+  sendJson(response, 429, { error }, { 'retry-after': String(seconds) });
 }
 
 /** The subject of an audit entry; the address may be that of a proxy. */

@@ -9,7 +9,6 @@ import {
   type ImagePrice,
   type MemberPrice,
   type MemberPrices,
-  type Nanos,
   type Price,
   type PriceTier,
   type TokenPrice,
@@ -23,7 +22,6 @@ import {
   type MembersInput,
   type PriceJson,
   priceJsonSchema,
-  type RatesInput,
   type TierInput,
   type TokenPriceInput,
 } from './schema.ts';
@@ -84,10 +82,10 @@ export function priceToJson(price: Price): PriceJson {
     case 'token':
       return {
         per: 'token',
-        ...ratesJson(price.rates),
+        ...converted(price.rates, formatMoney),
         tiers: price.tiers?.map(({ aboveInputTokens, rates }) => ({
           aboveInputTokens,
-          ...ratesJson(rates),
+          ...converted(rates, formatMoney),
         })),
         members: membersJson(price.members),
       };
@@ -130,14 +128,14 @@ function checkForm(value: unknown, place: string): asserts value is PriceJson {
 function tokenPriceFrom({ tiers, members, ...rates }: TokenPriceInput): TokenPrice {
   return {
     per: 'token',
-    rates: ratesFrom(rates),
+    rates: converted(rates, money),
     ...(tiers === undefined ? {} : { tiers: tiers.map(tierFrom) }),
     ...membersFrom(members),
   };
 }
 
 function tierFrom({ aboveInputTokens, ...rates }: TierInput): PriceTier {
-  return { aboveInputTokens, rates: ratesFrom(rates) };
+  return { aboveInputTokens, rates: converted(rates, money) };
 }
 
 function imagePriceFrom({ rows, members }: Extract<PriceJson, { per: 'image' }>): ImagePrice {
@@ -167,22 +165,16 @@ const optionalRates: readonly Exclude<keyof TokenRates, 'input'>[] = [
 
 type OptionalRates<Amount> = { [Name in (typeof optionalRates)[number]]?: Amount };
 
-function ratesFrom(inputs: RatesInput): TokenRates {
-  const rates: OptionalRates<Nanos> = {};
+function converted<From, To>(
+  rates: { readonly input: From } & Readonly<OptionalRates<From | undefined>>,
+  convert: (amount: From) => To,
+) {
+  const others: OptionalRates<To> = {};
   for (const name of optionalRates) {
-    const amount = inputs[name];
-    if (amount !== undefined) rates[name] = money(amount);
+    const amount = rates[name];
+    if (amount !== undefined) others[name] = convert(amount);
   }
-  return { input: money(inputs.input), ...rates };
-}
-
-function ratesJson(rates: TokenRates): RatesInput {
-  const inputs: OptionalRates<string> = {};
-  for (const name of optionalRates) {
-    const rate = rates[name];
-    if (rate !== undefined) inputs[name] = formatMoney(rate);
-  }
-  return { input: formatMoney(rates.input), ...inputs };
+  return { input: convert(rates.input), ...others };
 }
 
 function membersFrom(inputs: MembersInput | undefined): { readonly members?: MemberPrices } {

@@ -7,7 +7,9 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import { within } from '../../ports/within.ts';
+import { swallowErrors } from '../../thrown.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin-error.ts';
+import { given } from '../deps.ts';
 
 /** JSON in which amounts are decimal strings and undefined is null. */
 export function jsonTextOf(value: unknown): string {
@@ -52,7 +54,7 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   document: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers: { readonly [Name in string]?: string } = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
   const bytes = Buffer.from(jsonTextOf(document));
@@ -65,19 +67,6 @@ export function sendJson(
   response.end(bytes);
 }
 
-/** Sends an error, and closes the connection if a part of the body is unread. */
-function sendError(
-  response: ServerResponse,
-  { code, message, field }: AdminError,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const error = field === undefined ? { code, message } : { code, message, field };
-  const isHalfRead = response.req.readableDidRead && !response.req.complete;
-  const close: Readonly<Record<string, string>> =
-    code === 'body_too_large' || isHalfRead ? { connection: 'close' } : {};
-  sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
-}
-
 /** The error of a reply; what it does not explain is reported to `onError`. */
 export function reportedError(
   error: unknown,
@@ -85,32 +74,29 @@ export function reportedError(
 ): AdminError {
   const failure = adminErrorOf(error);
   if (failure.code === 'internal_error' || failure.code === 'unavailable') {
-    report(onError, failure.cause ?? error);
+    // An error of onError itself can't be reported.
+    swallowErrors(() => onError?.(failure.cause ?? error));
   }
   return failure;
 }
 
+/** Sends an error, and closes the connection if a part of the body is unread. */
 export function sendFailure(
   response: ServerResponse,
-  error: unknown,
+  thrown: unknown,
   onError: ((error: unknown) => void) | undefined,
 ): void {
-  const failure = reportedError(error, onError);
-  sendError(response, failure, headersFor(failure));
+  const { code, message, field } = reportedError(thrown, onError);
+  const isHalfRead = response.req.readableDidRead && !response.req.complete;
+  const allow = code === 'method_not_allowed' ? allowedIn(message) : undefined;
+  const connection = code === 'body_too_large' || isHalfRead ? 'close' : undefined;
+  const error = given({ code, message, field });
+  sendJson(response, adminStatusOf[code], { error }, given({ connection, allow }));
 }
 
-function headersFor({ code, message }: AdminError): Readonly<Record<string, string>> {
-  if (code !== 'method_not_allowed') return {};
+function allowedIn(message: string): string {
   const reads = message.includes('GET') ? ['GET', 'HEAD'] : [];
-  return { allow: [...reads, ...(message.includes('POST') ? ['POST'] : [])].join(', ') };
-}
-
-function report(onError: ((error: unknown) => void) | undefined, error: unknown): void {
-  try {
-    onError?.(error);
-  } catch {
-    // An error of onError itself can't be reported.
-  }
+  return [...reads, ...(message.includes('POST') ? ['POST'] : [])].join(', ');
 }
 
 export interface CsvExport {

@@ -66,14 +66,9 @@ function formProblems(value: JsonValue): readonly Problem[] {
   });
 }
 
-interface ModelsInFile {
-  readonly models: readonly Model[] | undefined;
-  readonly problems: readonly Problem[];
-}
-
 const placeOfModels = ['catalog', 'models'];
 
-async function modelsIn(value: JsonValue, found: readonly Problem[]): Promise<ModelsInFile> {
+async function modelsIn(value: JsonValue, found: readonly Problem[]) {
   const list = member(member(value, 'catalog'), 'models');
   if (!Array.isArray(list)) return { models: undefined, problems: [] };
   const clock = systemClock();
