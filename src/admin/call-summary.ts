@@ -79,48 +79,28 @@ export function refusalSummary(refusal: SeenRefusal): RefusalSummary {
 }
 
 export function callSummary(record: UsageRecord): CallSummary {
-  const { usage } = record;
-  return {
-    kind: 'call',
-    requestId: record.requestId,
-    reservationId: record.reservationId,
-    startedAtMs: record.startedAtMs,
-    keyId: record.keyId,
-    group: record.group,
-    protocol: record.protocol,
-    modelId: record.modelId,
-    channelId: record.channelId,
-    streamed: record.streamed,
-    status: record.status,
-    outcome: record.outcome,
-    reason: record.reason,
-    durationMs: record.durationMs,
-    firstByteMs: record.firstByteMs,
-    inputTokens: usage?.inputTokens,
-    outputTokens: usage?.outputTokens,
-    heldNanos: record.heldNanos,
-    chargeNanos: record.chargeNanos,
-    costNanos: record.costNanos,
-    booked: record.booked,
-  };
+  const { requestId, reservationId, startedAtMs, keyId, group, protocol, modelId } = record;
+  const { channelId, streamed, status, outcome, reason, durationMs, firstByteMs } = record;
+  const { usage, heldNanos, chargeNanos, costNanos, booked } = record;
+  const ids = { requestId, reservationId, startedAtMs, keyId, group, protocol, modelId, channelId };
+  const ending = { streamed, status, outcome, reason, durationMs, firstByteMs };
+  const tokens = { inputTokens: usage?.inputTokens, outputTokens: usage?.outputTokens };
+  const money = { heldNanos, chargeNanos, costNanos, booked };
+  return { kind: 'call', ...ids, ...ending, ...tokens, ...money };
 }
 
 export function callDetail(record: UsageRecord): CallDetail {
+  const { upstreamModel, metadata = {}, basis, revision } = record;
   return {
     ...callSummary(record),
     ...explained(record.reason),
-    upstreamModel: record.upstreamModel,
-    attempts: record.attempts.map(({ channelId, status, reason, mayHaveRun, durationMs }) => ({
-      channelId,
-      status,
-      reason,
-      mayHaveRun,
-      durationMs,
-      ...explained(reason),
-    })),
-    metadata: record.metadata ?? {},
-    basis: record.basis,
-    revision: record.revision,
+    upstreamModel,
+    attempts: record.attempts.map(({ channelId, status, reason, mayHaveRun, durationMs }) => {
+      return { channelId, status, reason, mayHaveRun, durationMs, ...explained(reason) };
+    }),
+    metadata,
+    basis,
+    revision,
     lines: record.lines.map(({ subject, period, heldNanos }) => ({ subject, period, heldNanos })),
     isInDoubt: record.outcome === 'unknown' && !record.booked,
   };
@@ -142,10 +122,7 @@ export function explained(reason: FailureReason | undefined): Explained {
 export function explainedRefusal({
   code,
   reason,
-}: {
-  readonly code: string;
-  readonly reason: FailureReason | undefined;
-}): Explained {
+}: Pick<SeenRefusal, 'code' | 'reason'>): Explained {
   if (reason !== undefined || !isErrorCode(code)) return explained(reason);
   const { meaning, remedy } = codeMeanings[code];
   return { meaning, remedy };

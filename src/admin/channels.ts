@@ -8,9 +8,9 @@ import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
-import type { AuditSubject } from './audit.ts';
+import type { AuditChange, AuditSubject } from './audit.ts';
 import { type Explained, explained } from './call-summary.ts';
-import type { AdminDeps } from './deps.ts';
+import { type AdminDeps, given } from './deps.ts';
 
 /** A channel of a model, as it is now in this process. */
 export interface ChannelRow extends HealthStatus, Explained {
@@ -94,13 +94,13 @@ export interface AdminChannels {
 export function adminChannels(deps: AdminDeps): AdminChannels {
   const { audit, gateway } = deps;
   const changeCatalog = (
-    subject: AuditSubject & { readonly target: string },
+    subject: Pick<AuditSubject, 'actor' | 'action'> & { readonly target: string },
     edit: ChannelChange,
-    modelId: string | undefined,
-  ): Promise<ChannelChanged> =>
-    audit.run({ ...subject, change: { ...subject.change, modelId: modelId ?? null } }, () =>
-      change(deps, subject.target, modelId === undefined ? edit : { ...edit, modelId }),
-    );
+    shown: AuditChange,
+  ): Promise<ChannelChanged> => {
+    const entry = { ...subject, change: { ...shown, modelId: edit.modelId ?? null } };
+    return audit.run(entry, () => change(deps, subject.target, edit));
+  };
   return {
     list: () => modelChannels(deps),
     disable: (actor, channelId, { where = 'process' } = {}) =>
@@ -125,22 +125,18 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
           return changed;
         },
       ),
-    setWeight: (actor, target, { weight, modelId }) =>
-      changeCatalog(
-        { actor, action: 'channel.weight', target, change: { weight } },
-        { weight },
-        modelId,
-      ),
-    setPriority: (actor, target, { priority, modelId }) =>
-      changeCatalog(
-        { actor, action: 'channel.priority', target, change: { priority } },
-        { priority },
-        modelId,
-      ),
+    setWeight: (actor, target, { weight, modelId }) => {
+      const edit = { weight, ...given({ modelId }) };
+      return changeCatalog({ actor, action: 'channel.weight', target }, edit, { weight });
+    },
+    setPriority: (actor, target, { priority, modelId }) => {
+      const edit = { priority, ...given({ modelId }) };
+      return changeCatalog({ actor, action: 'channel.priority', target }, edit, { priority });
+    },
     setCost: (actor, target, { cost, modelId }) => {
+      const edit = { cost, ...given({ modelId }) };
       const per = cost === 'reported' ? cost : (cost?.per ?? null);
-      const subject = { actor, action: 'channel.cost', target, change: { per } } as const;
-      return changeCatalog(subject, { cost }, modelId);
+      return changeCatalog({ actor, action: 'channel.cost', target }, edit, { per });
     },
   };
 }
@@ -190,12 +186,8 @@ export function modelChannels({ gateway, stores, live }: AdminDeps): readonly Mo
     const { priority = 0, weight = 1, groups, maxConcurrentCalls } = channel;
     const status = statuses.get(channel.id);
     return {
-      channelId: channel.id,
-      dialect: channel.dialect,
-      upstreamModel,
-      priority,
-      weight,
-      groups,
+      ...{ channelId: channel.id, dialect: channel.dialect, upstreamModel },
+      ...{ priority, weight, groups },
       inFlight: status?.inFlight ?? 0,
       maxConcurrentCalls,
       firstByteP95Ms: live.channelP95Ms(channel.id),

@@ -49,7 +49,6 @@ export type {
   TopUp,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
-export type { WalkOptions } from './log-walk.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
 export type { RefusalCount } from './refusal-counts.ts';
 export type {
@@ -67,5 +66,6 @@ export type {
   UsageListQuery,
   UsageListRow,
   UsageReportPage,
+  WalkOptions,
   WithKnownCost,
 } from './usage.ts';

@@ -1,5 +1,4 @@
 /** The current state: figures, a sentence that sums them up, and what needs a person. */
-
 import { setImmediate } from 'node:timers/promises';
 import { callOutcomes } from '../ports/usage-sink.ts';
 import type { GatewayStatus } from '../stages/status.ts';
@@ -7,6 +6,7 @@ import type { RefusalReportQuery } from '../stores/sql/refusal-report.ts';
 import type { UsageReportRow } from '../stores/sql/usage-report.ts';
 import { modelChannels } from './channels.ts';
 import type { AdminDeps, AdminUsage } from './deps.ts';
+import { nearlySpentKeys } from './key-summary.ts';
 import {
   type CallSeries,
   emptyHistogram,
@@ -18,7 +18,6 @@ import {
   setBounded,
   sumOf,
 } from './live.ts';
-import { nearlySpentKeys } from './nearly-spent.ts';
 import { type CountedRefusals, type RefusalCount, refusalCounts } from './refusal-counts.ts';
 import { type Attention, attentionOf, type Clause, sentenceOf, slowPorts } from './sentence.ts';
 
@@ -188,7 +187,7 @@ async function readToday(log: LogBuckets, nowMs: number): Promise<Today | undefi
   return { calls, chargeNanos, unbookedNanos, costNanos };
 }
 
-export interface LogBucket extends Record<CallSeries, number> {
+interface LogBucket extends Record<CallSeries, number> {
   readonly startMs: number;
   /** The recorded refusals of that time; none also if no gateway records them. */
   readonly refusals: readonly CountedRefusals[];
@@ -199,11 +198,7 @@ export interface LogBucket extends Record<CallSeries, number> {
   firstByte: Histogram;
 }
 
-export interface LogBuckets {
-  readonly isSupported: boolean;
-  /** The sums from `startMs` on; undefined if the log failed, or can't be queried. */
-  read(startMs: number, lengthMs: number, nowMs: number): Promise<LogBucket | undefined>;
-}
+type LogBuckets = ReturnType<typeof logBuckets>;
 
 /** A bucket counts as settled after this: until then, calls that began in it may still end. */
 const settledMs = 3_600_000;
@@ -220,11 +215,12 @@ const timeoutMs = 5_000;
  * Each hour or day is a query of its own, so that no statement reads more than a day, and is cached,
  * because many open consoles may show it.
  */
-export function logBuckets(usage: AdminUsage): LogBuckets {
+function logBuckets(usage: AdminUsage) {
   const known = new Map<string, { readonly readMs: number; readonly sums: Promise<Found> }>();
   return {
     isSupported: usage.usageReport !== undefined,
-    read: async (startMs, lengthMs, nowMs) => {
+    /** The sums from `startMs` on; undefined if the log failed, or can't be queried. */
+    read: async (startMs: number, lengthMs: number, nowMs: number): Promise<Found> => {
       const name = `${startMs} ${lengthMs}`;
       const found = known.get(name);
       const isSettled = startMs + lengthMs + settledMs < nowMs && (await found?.sums) !== undefined;

@@ -5,8 +5,8 @@
 import type { PortTimes } from '../stages/ports/port-times.ts';
 import type { GatewayStatus } from '../stages/status.ts';
 import type { ModelChannels } from './channels.ts';
+import type { NearlySpent } from './key-summary.ts';
 import { type LiveState, minutesUntil } from './live.ts';
-import type { NearlySpent } from './nearly-spent.ts';
 
 /** A clause of the sentence; `href` is a route of the console. */
 export interface Clause {

@@ -104,26 +104,16 @@ export interface CsvExport {
   readonly csv: AsyncIterable<string>;
 }
 
-/**
- * Sends an export. An error before the first piece is thrown; a later one aborts the reply, so that
- * it does not look complete.
- *
- * @throws AdminError `conflict` while too many other exports run
- */
-export type SendExport = (
-  response: ServerResponse,
-  file: CsvExport,
-  isHead: boolean,
-) => Promise<void>;
+export type SendExport = ReturnType<typeof csvExports>;
 
 const maxExports = 4;
 /** A client that reads nothing for this long counts as disconnected. */
 const drainMs = 30_000;
 
 /** The exports of one handler: a few at a time, and only as fast as the client reads. */
-export function csvExports(clock: Clock): SendExport {
+export function csvExports(clock: Clock) {
   let running = 0;
-  return async (response, file, isHead) => {
+  return async (response: ServerResponse, file: CsvExport, isHead: boolean): Promise<void> => {
     if (running >= maxExports) {
       throw new AdminError(
         'conflict',
@@ -139,6 +129,10 @@ export function csvExports(clock: Clock): SendExport {
   };
 }
 
+/**
+ * An error before the first piece is thrown; a later one aborts the reply, so that it does not look
+ * complete.
+ */
 async function sendCsv(
   response: ServerResponse,
   { fileName, csv }: CsvExport,

@@ -16,18 +16,7 @@ import { reasonOf } from '../output.ts';
 import { consolePath, originOf } from '../requests.ts';
 import type { OpenGateway } from './open-gateway.ts';
 
-export interface AdminPort {
-  readonly port: Port;
-  /**
-   * Writes a sign-in link, which works once, where only the operator can read it.
-   *
-   * @throws CommandError if its file can't be written
-   */
-  readonly invite: () => void;
-  /** The same while calls are served: a failure is logged and not thrown. */
-  readonly inviteAgain: () => void;
-  close(): void;
-}
+export type AdminPort = Awaited<ReturnType<typeof adminPort>>;
 
 export interface AdminPortDeps {
   readonly opened: OpenGateway;
@@ -39,7 +28,7 @@ export interface AdminPortDeps {
 }
 
 /** @throws CommandError if the file of the audit trail can't be written */
-export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
+export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps) {
   const { around, log, path } = deps;
   const { port, host, hosts, token } = chosen;
   // Loaded only here, because its pages are large and most processes have no console.
@@ -56,22 +45,24 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
     if (request.url === '/') response.writeHead(302, { location: consolePath }).end();
     else void answer(request, response);
   });
-  const link: SignInLink = signInLink(chosen, dirname(path), around);
+  const link = signInLink(chosen, dirname(path), around);
+  /** Writes a sign-in link, which works once, where only the operator can read it. */
   const invite = (): void => {
     const { port: bound = port } = addressOf(server);
     link.write(signIn.link(originOf({ host, port: bound }) + consolePath));
   };
   return {
-    port: { member: 'admin', server, port, host },
+    port: { member: 'admin', server, port, host } satisfies Port,
     invite,
-    inviteAgain: () => {
+    /** The same while calls are served: a failure is logged and not thrown. */
+    inviteAgain: (): void => {
       try {
         invite();
       } catch (error) {
         log.write('error', 'sign_in_failed', { reason: isError(error) ? error.message : '' });
       }
     },
-    close: () => {
+    close: (): void => {
       link.remove();
       admin.close();
     },
@@ -112,25 +103,15 @@ function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAcces
   return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
 }
 
-interface SignInLink {
-  /** @throws CommandError if the file can't be written */
-  write(link: string): void;
-  remove(): void;
-}
-
 /**
  * Links go to standard error, or to a file that only its owner can read.
  *
  * @param folder of the configuration file; a relative path is resolved against it
  */
-function signInLink(
-  { signInFile }: AdminConfig,
-  folder: string,
-  { err, beforeEnd }: Surroundings,
-): SignInLink {
+function signInLink({ signInFile }: AdminConfig, folder: string, { err, beforeEnd }: Surroundings) {
   if (signInFile === undefined) {
     return {
-      write: (link) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
+      write: (link: string) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
       remove: () => {},
     };
   }
@@ -148,7 +129,8 @@ function signInLink(
   };
   beforeEnd(removeOwn);
   return {
-    write: (link) => {
+    /** @throws CommandError if the file can't be written */
+    write: (link: string): void => {
       try {
         // Always a new file: an old one may have other permissions, or be a link to another place.
         remove();

@@ -304,19 +304,10 @@ interface Reloaded extends Pick<OpenGateway, 'gateway' | 'stores' | 'catalog'> {
   readonly onEvent: EventListener;
 }
 
-export interface LiveConfig {
-  current(): ServeConfig;
-  poll(): Promise<void>;
-  /** Reads and applies the file again, changed or not. */
-  reload(): Promise<void>;
-}
+export type LiveConfig = ReturnType<typeof liveConfig>;
 
 /** Keeps a gateway up to date with its file. A bad version is reported, and changes nothing. */
-export function liveConfig(
-  file: ConfigFile,
-  opened: FileWatch<ReadConfig>,
-  target: Reloaded,
-): LiveConfig {
+export function liveConfig(file: ConfigFile, opened: FileWatch<ReadConfig>, target: Reloaded) {
   let watch = opened;
   const started = opened.current().config;
   let current = started;
@@ -337,6 +328,7 @@ export function liveConfig(
     if (change?.type === 'refused') refused(change.reason);
     if (change?.type === 'loaded') take(change.value);
   };
+  /** Reads and applies the file again, changed or not. */
   const reload = async (): Promise<void> => {
     watch = await file.open();
     take(watch.current());

@@ -7,6 +7,8 @@ import {
   Live,
   type LiveListener,
   messageOf,
+  type Now,
+  type Session,
 } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';
@@ -18,7 +20,6 @@ import { channelsView } from './views/channels.ts';
 import { keysView } from './views/keys.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';
-import type { Now, Session } from './wire.ts';
 
 const views: Readonly<Record<ViewName, { readonly title: string; open(page: PageContext): View }>> =
   {

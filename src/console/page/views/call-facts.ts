@@ -2,6 +2,8 @@
  * What is known about a request: its key and model, what was held and charged, and how it ended, as
  * a word and an icon: many people can’t tell the colours apart.
  */
+
+import type { Call, CallDetail, Refusal, RefusalCount, RefusalReason } from '../api.ts';
 import { shareBar, shareCell } from '../chart.ts';
 import type { PageContext } from '../context.ts';
 import { type Child, el, type IconName, icon, link, timeOf } from '../dom.ts';
@@ -19,7 +21,6 @@ import {
   wordsOf,
 } from '../format.ts';
 import { empty, factList, table } from '../panel.ts';
-import type { Call, CallDetail, Refusal, RefusalCount, RefusalReason } from '../wire.ts';
 
 export function callMoney(call: CallDetail): HTMLElement {
   const { heldNanos, chargeNanos, costNanos, booked, basis, isInDoubt } = call;

@@ -2,11 +2,12 @@
  * Changes a channel: on or off in this process, and what the catalog says of its weight, priority
  * and cost, everywhere.
  */
+
+import type { Channel } from '../api.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
 import { el } from '../dom.ts';
 import { choiceField, type Field, radioField, textField } from '../field.ts';
-import type { Channel } from '../wire.ts';
 
 type ShareFields = ReturnType<typeof shareFields>;
 

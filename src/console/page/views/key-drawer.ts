@@ -2,7 +2,14 @@
  * One key: its balances, its rights, and what can be done with it. What can not be undone needs a
  * confirmation.
  */
-import { messageOf } from '../api.ts';
+import {
+  type Balance,
+  type IssuedKey,
+  type Key,
+  messageOf,
+  type RefusalReason,
+  type ToppedUpKey,
+} from '../api.ts';
 import { quotaBar } from '../chart.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../dialog.ts';
@@ -11,7 +18,6 @@ import { amountField, choiceField, type Field, textField } from '../field.ts';
 import { amountText, clockText, exactMoney, moneyText, spanText } from '../format.ts';
 import { factList, failure } from '../panel.ts';
 import { rangeMs } from '../route.ts';
-import type { Balance, IssuedKey, Key, RefusalReason, ToppedUpKey } from '../wire.ts';
 import { metadataOf, refusalList } from './call-facts.ts';
 import { secretStep } from './key-issue.ts';
 import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';

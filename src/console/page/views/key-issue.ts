@@ -1,10 +1,10 @@
 /** Issues a key: asks for its group, its limit and its expiry, and shows its secret once. */
 
+import type { IssuedKey, Model } from '../api.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, type OpenDialog, openDialog } from '../dialog.ts';
 import { button, copyText, el } from '../dom.ts';
 import { amountField, choiceField, type Field, textField } from '../field.ts';
-import type { IssuedKey, Model } from '../wire.ts';
 
 export function issueDialog(page: PageContext, done: () => void): void {
   const fields = issueFields();

@@ -1,9 +1,10 @@
 /** Keys: how much of its quota each has used, and everything that can be done with one. */
+
+import type { KeyPage } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, icon, link } from '../dom.ts';
 import { searchBar } from '../field.ts';
 import { empty, pager, panel } from '../panel.ts';
-import type { KeyPage } from '../wire.ts';
 import { keyDrawer } from './key-drawer.ts';
 import { issueDialog } from './key-issue.ts';
 import { keyTable } from './key-table.ts';

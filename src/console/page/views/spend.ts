@@ -2,6 +2,8 @@
  * Spend: what was charged, by one grouping and then by another, for the time of the range; the last
  * month day by day; and whether the usage log and the quota store agree.
  */
+
+import type { BooksRow, Usage, UsageRow } from '../api.ts';
 import { barChart, shareCell } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, icon, link } from '../dom.ts';
@@ -16,7 +18,6 @@ import {
 } from '../format.ts';
 import { type Column, empty, type Panel, pager, panel, table } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
-import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
 export function spendView(page: PageContext): View {
   if (!page.session.capabilities.usageReports) return { node: cannotReport(), show: () => {} };
