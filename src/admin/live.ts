@@ -1,10 +1,12 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
 import type { GatewayEvent } from '../events.ts';
+import type { PortFailure } from '../ports/port-failure.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
+import { given } from './deps.ts';
 import {
   type CountedRefusals,
   latestRefusals,
@@ -37,16 +39,7 @@ export type LiveEvent =
   | { readonly type: 'call_ended' | 'call_booked'; readonly record: UsageRecord }
   | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs' | keyof Detail> &
       Partial<Detail>)
-  | {
-      readonly type: 'port_failed';
-      readonly port: string;
-      readonly operation: string;
-      readonly reason: string;
-      readonly member?: string;
-      readonly problem?: string;
-      readonly code?: string;
-      readonly error?: unknown;
-    }
+  | ({ readonly type: 'port_failed' } & Omit<PortFailure, 'requestId'>)
   | {
       readonly type: 'quota_low';
       readonly subject: string;
@@ -109,7 +102,7 @@ function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number)
       const { sinceMs = nowMs } = state.ports.get(name) ?? {};
       // Other errors are of the host, whose messages may quote anything.
       const cause = reason === 'StoreUnavailable' && error ? summaryOf(error) : undefined;
-      const what = { port, operation, reason, member, problem, code, cause };
+      const what = { port, operation, reason, ...given({ member, problem, code, cause }) };
       return setBounded(state.ports, name, { ...what, sinceMs, lastMs: nowMs });
     }
     case 'quota_low': {
@@ -198,26 +191,15 @@ interface MinuteState {
   readonly refusals: Map<string, CountedRefusals>;
 }
 
-interface PortFailure {
+interface FailingPort extends Omit<PortFailure, 'requestId' | 'error'> {
   readonly sinceMs: number;
   readonly lastMs: number;
-  readonly port: string;
-  readonly operation: string;
-  readonly reason: string;
-  readonly member: string | undefined;
-  /** What the member must be, as the end of a sentence. */
-  readonly problem: string | undefined;
-  /** The code of what was thrown: an SQLSTATE, an errno. */
-  readonly code: string | undefined;
   /** Of a store that is down: what it says, in a line. */
-  readonly cause: string | undefined;
+  readonly cause?: string;
 }
 
 /** A call of which nobody knows whether it ran. */
-interface CallInDoubt {
-  readonly requestId: string;
-  readonly keyId: string;
-  readonly modelId: string;
+interface CallInDoubt extends Pick<UsageRecord, 'requestId' | 'keyId' | 'modelId'> {
   readonly atMs: number;
 }
 
@@ -229,18 +211,18 @@ interface LowQuota {
 
 /** Every list is bounded: the state stays below a megabyte, whatever callers send. */
 function emptyLiveState() {
+  const minutes: MinuteState[] = [];
+  const calls: CallSummary[] = [];
   const refusals: SeenRefusals = { kinds: new Map(), size: 0 };
+  /** When each was lost. */
+  const lostSettlements: number[] = [];
   return {
-    refusals,
-    minutes: [] as MinuteState[],
+    ...{ minutes, calls, refusals, lostSettlements },
     channels: new Map<string, { startMs: number; readonly firstByte: Histogram }[]>(),
-    calls: [] as CallSummary[],
     lastUsedMs: new Map<string, number>(),
-    ports: new Map<string, PortFailure>(),
+    ports: new Map<string, FailingPort>(),
     inDoubt: new Map<string, CallInDoubt>(),
     lowQuotas: new Map<string, LowQuota>(),
-    /** When each was lost. */
-    lostSettlements: [] as number[],
     /** Catalogs and files whose newest version is invalid, so that an older one is in use. */
     staleSources: new Map<string, { readonly reason: string; readonly sinceMs: number }>(),
   };

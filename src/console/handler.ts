@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
-import type { Audit, AuditSubject } from '../admin/audit.ts';
+import type { AuditSubject } from '../admin/audit.ts';
 import { given } from '../admin/deps.ts';
 import { type AdminHandler, adminHandler, mounted } from '../admin/http/handler.ts';
 import { reportedError, sendJson } from '../admin/http/reply.ts';
@@ -14,7 +14,6 @@ import {
   hostNames,
   readJson,
 } from '../admin/http/request.ts';
-import type { Clock } from '../clock.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
 import {
   consoleAssets,
@@ -107,7 +106,7 @@ async function serve<R extends IncomingMessage>(
 ): Promise<void> {
   const { admin, base, signIn, api } = served;
   if (path === '/api' || path.startsWith('/api/')) return api(request, response);
-  const here = { request, response, base, path, audit: admin.audit, clock: admin.clock };
+  const here = { admin, request, response, base, path };
   if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
   // First, so that nobody can find out what exists without signing in.
@@ -133,14 +132,11 @@ async function serve<R extends IncomingMessage>(
   sendHtml(response, consoleHtml(base, admin.title, signIn !== undefined));
 }
 
-interface ConsoleRequest {
+interface ConsoleRequest extends Pick<Served<IncomingMessage>, 'admin' | 'base'> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly base: string;
-  /** Below it: `/sign-in`. */
+  /** Below `base`: `/sign-in`. */
   readonly path: string;
-  readonly audit: Audit;
-  readonly clock: Clock;
 }
 
 /** Answers the paths that need no session; false for all others. */
@@ -156,20 +152,20 @@ async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promis
   if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
   checkChange(request);
-  const token = tokenOf(await readJson(request, here.clock));
+  const token = tokenOf(await readJson(request, here.admin.clock));
   await answerExchange(here, signIn.exchange(request, token));
   return true;
 }
 
 async function answerSignOut(
-  { request, response, base, audit }: ConsoleRequest,
+  { admin, request, response, base }: ConsoleRequest,
   signIn: ConsoleSignIn,
   actor: string,
 ): Promise<void> {
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send POST.');
   checkChange(request);
   const signOut = async (): Promise<void> => signIn.signOut(request);
-  await audit.run(signing('console.sign_out', actor, request), signOut);
+  await admin.audit.run(signing('console.sign_out', actor, request), signOut);
   sendCookie(response, sessionCookie(request, base, { id: '', ageMs: 0 }));
 }
 
@@ -178,7 +174,7 @@ function isRead({ method }: IncomingMessage): boolean {
 }
 
 async function answerExchange(
-  { request, response, base, audit }: ConsoleRequest,
+  { admin: { audit }, request, response, base }: ConsoleRequest,
   result: ConsoleExchange,
 ): Promise<void> {
   if ('sessionId' in result) {

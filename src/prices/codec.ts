@@ -20,6 +20,7 @@ import {
   type ImagePriceRow,
   type MemberPriceInput,
   type MembersInput,
+  type OptionalRates,
   type PriceJson,
   priceJsonSchema,
   type TierInput,
@@ -150,7 +151,7 @@ function imagePriceFrom({ rows, members }: Extract<PriceJson, { per: 'image' }>)
   };
 }
 
-const optionalRates: readonly Exclude<keyof TokenRates, 'input'>[] = [
+const optionalRates = [
   'output',
   'cachedInput',
   'cacheWrite5m',
@@ -161,15 +162,13 @@ const optionalRates: readonly Exclude<keyof TokenRates, 'input'>[] = [
   'imageInput',
   'imageOutput',
   'videoInput',
-];
-
-type OptionalRates<Amount> = { [Name in (typeof optionalRates)[number]]?: Amount };
+] as const satisfies readonly (keyof TokenRates)[];
 
 function converted<From, To>(
-  rates: { readonly input: From } & Readonly<OptionalRates<From | undefined>>,
+  rates: { readonly input: From } & OptionalRates<From | undefined>,
   convert: (amount: From) => To,
 ) {
-  const others: OptionalRates<To> = {};
+  const others: { -readonly [Name in keyof OptionalRates<To>]: To } = {};
   for (const name of optionalRates) {
     const amount = rates[name];
     if (amount !== undefined) others[name] = convert(amount);

@@ -148,19 +148,13 @@ export const costJsonSchema: z.ZodType<PriceJson | 'reported'> = z.union([
 ]);
 
 /** The price of a million tokens of each kind, in units; see `TokenRates`. */
-export interface RatesInput {
+export interface RatesInput extends OptionalRates<string | undefined> {
   readonly input: string;
-  readonly output?: string | undefined;
-  readonly cachedInput?: string | undefined;
-  readonly cacheWrite5m?: string | undefined;
-  readonly cacheWrite1h?: string | undefined;
-  readonly reasoning?: string | undefined;
-  readonly audioInput?: string | undefined;
-  readonly audioOutput?: string | undefined;
-  readonly imageInput?: string | undefined;
-  readonly imageOutput?: string | undefined;
-  readonly videoInput?: string | undefined;
 }
+
+export type OptionalRates<Amount> = {
+  readonly [Name in Exclude<keyof TokenRates, 'input'>]?: Amount;
+};
 
 /** The rates for longer prompts; see `PriceTier`. */
 export interface TierInput extends RatesInput {
