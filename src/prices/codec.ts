@@ -4,7 +4,6 @@
  */
 import { ConfigurationError } from '../errors.ts';
 import {
-  type CostMember,
   costMembers,
   type ImagePrice,
   type MemberPrice,
@@ -168,22 +167,11 @@ function converted<From, To>(
   rates: { readonly input: From } & OptionalRates<From | undefined>,
   convert: (amount: From) => To,
 ) {
-  const others: { -readonly [Name in keyof OptionalRates<To>]: To } = {};
-  for (const name of optionalRates) {
-    const amount = rates[name];
-    if (amount !== undefined) others[name] = convert(amount);
-  }
-  return { input: convert(rates.input), ...others };
+  return { input: convert(rates.input), ...mapped(optionalRates, rates, convert) };
 }
 
 function membersFrom(inputs: MembersInput | undefined): { readonly members?: MemberPrices } {
-  if (inputs === undefined) return {};
-  const members: { [Row in CostMember]?: MemberPrice } = {};
-  for (const row of costMembers) {
-    const input = inputs[row];
-    if (input !== undefined) members[row] = memberFrom(input);
-  }
-  return { members };
+  return inputs === undefined ? {} : { members: mapped(costMembers, inputs, memberFrom) };
 }
 
 function memberFrom(input: MemberPriceInput): MemberPrice {
@@ -197,16 +185,23 @@ function memberFrom(input: MemberPriceInput): MemberPrice {
 }
 
 function membersJson(members: MemberPrices | undefined): MembersInput | undefined {
-  if (members === undefined) return undefined;
-  const inputs: { [Row in CostMember]?: MemberPriceInput } = {};
-  for (const row of costMembers) {
-    const price = members[row];
-    if (price === undefined) continue;
-    const { perCallNanos, ...others } = price;
-    inputs[row] = {
-      ...others,
-      ...(perCallNanos === undefined ? {} : { perCall: formatMoney(perCallNanos) }),
-    };
+  return members && mapped(costMembers, members, memberJson);
+}
+
+function memberJson({ perCallNanos, ...others }: MemberPrice): MemberPriceInput {
+  return perCallNanos === undefined ? others : { ...others, perCall: formatMoney(perCallNanos) };
+}
+
+/** The members of these names that are there, converted. */
+function mapped<Name extends string, From, To>(
+  names: readonly Name[],
+  values: { readonly [Each in Name]?: From | undefined },
+  convert: (value: From) => To,
+): { [Each in Name]?: To } {
+  const all: { [Each in Name]?: To } = {};
+  for (const name of names) {
+    const value = values[name];
+    if (value !== undefined) all[name] = convert(value);
   }
-  return inputs;
+  return all;
 }

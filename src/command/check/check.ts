@@ -100,9 +100,10 @@ interface Checked {
   readonly add: (found: readonly Finding[]) => void;
 }
 
-async function checkCatalog(given: Given, { read, tried, path, add }: Checked): Promise<void> {
+async function checkCatalog(given: Given, checked: Checked): Promise<void> {
   const { clock } = given.around;
-  const models = await readModels({ read, tried, path, add });
+  const { add } = checked;
+  const models = await readModels(checked);
   if (models === undefined) {
     const detail = 'the catalog, which names them, could not be read';
     add([{ state: 'skipped', subject: 'channels', detail }]);
@@ -113,12 +114,8 @@ async function checkCatalog(given: Given, { read, tried, path, add }: Checked): 
   add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
 }
 
-async function readModels({
-  read,
-  tried: { databases, failures },
-  path,
-  add,
-}: Checked): Promise<readonly Model[] | undefined> {
+async function readModels({ read, tried, path, add }: Checked) {
+  const { databases, failures } = tried;
   const { file, store } = read.config.catalog;
   const subject = file === undefined ? 'catalog.store' : 'catalog.file';
   if (store !== undefined && failures.has(store)) {

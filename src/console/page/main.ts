@@ -34,10 +34,10 @@ const shownMs = 6_000;
 
 interface PageState {
   route: Route;
-  view: View | undefined;
-  shown: Route['view'] | undefined;
-  now: Now | undefined;
-  live: Live | undefined;
+  view?: View;
+  shown?: Route['view'];
+  now?: Now;
+  live?: Live;
 }
 
 const root = document.getElementById('app');
@@ -57,13 +57,7 @@ async function start(main: HTMLElement): Promise<void> {
 }
 
 function run(main: HTMLElement, api: Api, session: Session): () => void {
-  const state: PageState = {
-    route: routeOf(location.hash, '1h'),
-    view: undefined,
-    shown: undefined,
-    now: undefined,
-    live: undefined,
-  };
+  const state: PageState = { route: routeOf(location.hash, '1h') };
   const toasts = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
   const page = contextOf(state, api, session, (text) => {
     const toast = el('p', { class: 'toast' }, text);
