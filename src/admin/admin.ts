@@ -6,8 +6,12 @@ import type { QuotaStore } from '../ports/quota-store.ts';
 import { aClock, aFunction, checkMakerOptions, methods, strict, text } from '../ports/set-up.ts';
 import { type Audit, type AuditListener, auditTrail } from './audit.ts';
 import { type AdminCalls, adminCalls } from './calls.ts';
-import { type AdminCatalogs, adminCatalogs } from './catalogs.ts';
-import { type AdminChannels, adminChannels } from './channels.ts';
+import {
+  type AdminCatalogs,
+  type AdminChannels,
+  adminCatalogs,
+  adminChannels,
+} from './channels.ts';
 import type {
   AdminCatalog,
   AdminDeps,
@@ -131,14 +135,13 @@ export function createAdmin(options: AdminOptions): Admin {
     keys: 'Give it the store that has the keys',
     quota: 'Give it the quota store of the gateway',
   });
-  const { gateway, keys, keyCache, quota, catalog, title = 'Tollgate' } = options;
-  const { clock = systemClock(), onAudit } = options;
+  const { gateway, keys, keyCache, quota, catalog, replyStores = [] } = options;
+  const { title = 'Tollgate', clock = systemClock(), onAudit } = options;
   const usage: AdminUsage = options.usage ?? {};
+  const stores = { keys, keyCache, quota, usage, catalog, replyStores };
   const audit = auditTrail(clock, onAudit);
   const live = liveFigures(clock);
-  const { replyStores = [] } = options;
-  const stores = { keys, keyCache, quota, usage, catalog, replyStores };
-  const deps: AdminDeps = { gateway, ...stores, clock, audit, live };
+  const deps: AdminDeps = { gateway, stores, clock, audit, live };
   const unsubscribe = gateway.subscribe(live.add, { types: liveTypes });
   let isClosed = false;
   return {
@@ -162,7 +165,7 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-function capabilitiesOf({ keys, usage, catalog }: AdminDeps): AdminCapabilities {
+function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminCapabilities {
   return {
     listKeys: keys.page !== undefined,
     issueKeys: keys.issue !== undefined,

@@ -18,8 +18,7 @@ import {
   refusalSummary,
   type SeenRefusal,
 } from './call-summary.ts';
-import { type AdminDeps, maxPage, type Page } from './deps.ts';
-import { type PageQuery, pageOf } from './page.ts';
+import { type AdminDeps, maxPage, type Page, type PageQuery, pageOf } from './deps.ts';
 
 /** Selects calls of the usage log, and requests that this process refused. */
 export interface CallListQuery extends PageQuery, Omit<UsageRecordFilter, 'outcome'> {
@@ -85,7 +84,8 @@ export function adminCalls(deps: AdminDeps): AdminCalls {
 }
 
 async function listCalls(deps: AdminDeps, query: CallListQuery): Promise<CallPage> {
-  const { usage, live } = deps;
+  const { stores, live } = deps;
+  const { usage } = stores;
   const { code, outcome, after, limit: _limit, ...names } = query;
   const ofCalls = outcome === undefined || outcome === 'refused' ? names : { ...names, outcome };
   checkFilter(ofCalls);
@@ -160,7 +160,10 @@ async function findCalls(deps: AdminDeps, requestId: string): Promise<CallsOfReq
   return { requestId, calls: records.map(callDetail), refusals: refusals.map(refusalSummary) };
 }
 
-async function recordsOf({ usage }: AdminDeps, requestId: string): Promise<readonly UsageRecord[]> {
+async function recordsOf(
+  { stores: { usage } }: AdminDeps,
+  requestId: string,
+): Promise<readonly UsageRecord[]> {
   if (usage.usageRecords === undefined) {
     throw notSupported('The usage log can’t list single calls.', queriedLog);
   }

@@ -1,13 +1,16 @@
-/** Channels for operators: their health and shares, and how to change them. */
+/** Channels and catalogs for operators: health and shares, how to change them, and checks. */
 
-import type { ChannelChange } from '../catalog/published-catalog.ts';
+import { modelsFrom } from '../catalog/model-json.ts';
+import type { ChannelChange, PublishedModel } from '../catalog/published-catalog.ts';
+import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import type { HealthStatus } from '../events.ts';
+import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
-import type { AuditSubject } from './audit.ts';
-import type { AdminDeps } from './deps.ts';
-import { type Explained, explained } from './explained.ts';
+import type { AuditChange, AuditSubject } from './audit.ts';
+import { type Explained, explained } from './call-summary.ts';
+import { type AdminDeps, given } from './deps.ts';
 
 /** A channel of a model, as it is now in this process. */
 export interface ChannelRow extends HealthStatus, Explained {
@@ -91,13 +94,13 @@ export interface AdminChannels {
 export function adminChannels(deps: AdminDeps): AdminChannels {
   const { audit, gateway } = deps;
   const changeCatalog = (
-    subject: AuditSubject & { readonly target: string },
+    subject: Pick<AuditSubject, 'actor' | 'action'> & { readonly target: string },
     edit: ChannelChange,
-    modelId: string | undefined,
-  ): Promise<ChannelChanged> =>
-    audit.run({ ...subject, change: { ...subject.change, modelId: modelId ?? null } }, () =>
-      change(deps, subject.target, modelId === undefined ? edit : { ...edit, modelId }),
-    );
+    shown: AuditChange,
+  ): Promise<ChannelChanged> => {
+    const entry = { ...subject, change: { ...shown, modelId: edit.modelId ?? null } };
+    return audit.run(entry, () => change(deps, subject.target, edit));
+  };
   return {
     list: () => modelChannels(deps),
     disable: (actor, channelId, { where = 'process' } = {}) =>
@@ -122,28 +125,24 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
           return changed;
         },
       ),
-    setWeight: (actor, target, { weight, modelId }) =>
-      changeCatalog(
-        { actor, action: 'channel.weight', target, change: { weight } },
-        { weight },
-        modelId,
-      ),
-    setPriority: (actor, target, { priority, modelId }) =>
-      changeCatalog(
-        { actor, action: 'channel.priority', target, change: { priority } },
-        { priority },
-        modelId,
-      ),
+    setWeight: (actor, target, { weight, modelId }) => {
+      const edit = { weight, ...given({ modelId }) };
+      return changeCatalog({ actor, action: 'channel.weight', target }, edit, { weight });
+    },
+    setPriority: (actor, target, { priority, modelId }) => {
+      const edit = { priority, ...given({ modelId }) };
+      return changeCatalog({ actor, action: 'channel.priority', target }, edit, { priority });
+    },
     setCost: (actor, target, { cost, modelId }) => {
+      const edit = { cost, ...given({ modelId }) };
       const per = cost === 'reported' ? cost : (cost?.per ?? null);
-      const subject = { actor, action: 'channel.cost', target, change: { per } } as const;
-      return changeCatalog(subject, { cost }, modelId);
+      return changeCatalog({ actor, action: 'channel.cost', target }, edit, { per });
     },
   };
 }
 
 async function change(
-  { catalog }: AdminDeps,
+  { stores: { catalog } }: AdminDeps,
   channelId: string,
   edit: ChannelChange,
 ): Promise<ChannelChanged> {
@@ -169,7 +168,7 @@ async function change(
 }
 
 /** Without this check, a misspelt id would change nothing and report success. */
-function checkKnown({ catalog, gateway }: AdminDeps, channelId: string): void {
+function checkKnown({ stores: { catalog }, gateway }: AdminDeps, channelId: string): void {
   const models = catalog?.models?.();
   const isServed = models?.some(({ channels }) => channels.some(({ id }) => id === channelId));
   const wasCalled = gateway.channels().some((status) => status.channelId === channelId);
@@ -180,19 +179,15 @@ function noChannel(channelId: string): AdminError {
   return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}".`);
 }
 
-export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly ModelChannels[] {
+export function modelChannels({ gateway, stores, live }: AdminDeps): readonly ModelChannels[] {
   const statuses = new Map(gateway.channels().map((status) => [status.channelId, status]));
   const row = (channel: Channel, model: Model): ChannelRow => {
     const upstreamModel = channel.upstreamModel ?? model.id;
     const { priority = 0, weight = 1, groups, maxConcurrentCalls } = channel;
     const status = statuses.get(channel.id);
     return {
-      channelId: channel.id,
-      dialect: channel.dialect,
-      upstreamModel,
-      priority,
-      weight,
-      groups,
+      ...{ channelId: channel.id, dialect: channel.dialect, upstreamModel },
+      ...{ priority, weight, groups },
       inFlight: status?.inFlight ?? 0,
       maxConcurrentCalls,
       firstByteP95Ms: live.channelP95Ms(channel.id),
@@ -200,7 +195,7 @@ export function modelChannels({ gateway, catalog, live }: AdminDeps): readonly M
       ...healthFor(status, upstreamModel),
     };
   };
-  return (catalog?.models?.() ?? []).map((model) => ({
+  return (stores.catalog?.models?.() ?? []).map((model) => ({
     modelId: model.id,
     aliases: model.aliases ?? [],
     groups: model.groups,
@@ -219,4 +214,71 @@ function healthFor(
   const health = status === undefined || status.state !== 'ready' ? status : (own ?? status);
   const { state = 'ready', reason, untilMs } = health ?? {};
   return { state, reason, untilMs, ...explained(reason) };
+}
+
+/** Whether a list of models could be published. */
+export type CatalogCheck =
+  | { readonly valid: true; readonly models: number; readonly problem: undefined }
+  /** `problem` has a line for each wrong member, which names it and says what to do. */
+  | { readonly valid: false; readonly models: number; readonly problem: string };
+
+/** The catalog of a gateway. */
+export interface AdminCatalogs {
+  /**
+   * Checks models in the form of docs/catalog.md, without resolving their secrets. Nothing is
+   * stored or sent anywhere.
+   */
+  validate(models: JsonValue): Promise<CatalogCheck>;
+  /**
+   * Publishes models to a catalog in a database. No HTTP route does this: whoever sets the URL of a
+   * channel receives its secret.
+   *
+   * @throws AdminError `not_supported`, `invalid_request`, `unavailable`
+   */
+  publish(actor: string, models: readonly PublishedModel[]): Promise<void>;
+}
+
+export function adminCatalogs({ stores: { catalog }, audit }: AdminDeps): AdminCatalogs {
+  return {
+    validate: async (list) => {
+      const models = items(list).length;
+      try {
+        if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
+        await modelsFrom(items(list), referenceOf);
+        return { valid: true, models, problem: undefined };
+      } catch (error) {
+        if (!isConfigurationError(error)) throw error;
+        return { valid: false, models, problem: error.message };
+      }
+    },
+    publish: (actor, models) =>
+      audit.run(
+        {
+          actor,
+          action: 'catalog.publish',
+          target: undefined,
+          change: { models: Array.isArray(models) ? models.length : 0 },
+        },
+        async () => {
+          if (catalog?.publish === undefined) {
+            throw notSupported('Models can’t be published to this catalog.', databaseCatalog);
+          }
+          await catalog.publish(models);
+        },
+      ),
+  };
+}
+
+/** A placeholder for the secret. The reference must name a secret, and not contain one. */
+async function referenceOf(value: JsonValue, path: string): Promise<string> {
+  const env = member(value, 'env');
+  const name = member(value, 'name');
+  const isReference = isJsonObject(value) && Object.keys(value).length === 1;
+  if (isReference && typeof env === 'string' && env !== '') return `env-${env}`.replace(/\W/g, '-');
+  if (isReference && typeof name === 'string' && name !== '') {
+    return `name-${name}`.replace(/\W/g, '-');
+  }
+  throw new ConfigurationError(
+    `${path} must be { env: 'VARIABLE' } or { name: '…' }: the database holds no secrets.`,
+  );
 }

@@ -1,5 +1,4 @@
-/** What the parts of the admin library share: the host's stores, and which of them can do what. */
-
+/** What the parts of the admin library share: the host's stores, and pages of lists. */
 import type { ChannelChange, PublishedModel } from '../catalog/published-catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
@@ -11,6 +10,7 @@ import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { RefusalQueries } from '../stores/sql/refusal-report.ts';
 import type { UsageQueries } from '../stores/sql/usage-report.ts';
+import { invalid } from './admin-error.ts';
 import type { Audit } from './audit.ts';
 import type { Live } from './live.ts';
 
@@ -56,15 +56,19 @@ export interface AdminOwnedStore {
 
 export interface AdminDeps {
   readonly gateway: Gateway;
+  readonly stores: AdminStores;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly live: Live;
+}
+
+interface AdminStores {
   readonly keys: AdminKeyStore;
   readonly keyCache: AdminKeyCache | undefined;
   readonly quota: QuotaStore;
   readonly usage: AdminUsage;
   readonly catalog: AdminCatalog | undefined;
   readonly replyStores: readonly AdminOwnedStore[];
-  readonly clock: Clock;
-  readonly audit: Audit;
-  readonly live: Live;
 }
 
 /** A page of a list. */
@@ -75,3 +79,38 @@ export interface Page<T> {
 }
 
 export const maxPage = 100;
+
+export interface PageQuery {
+  /** The `next` of the previous page. */
+  readonly after?: string;
+  /** 1 to 100. Default: 100. */
+  readonly limit?: number;
+}
+
+export function limitOf({ limit = maxPage }: PageQuery): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPage) return limit;
+  throw invalid('limit', `limit must be an integer from 1 to ${maxPage}.`);
+}
+
+/** A page of a list in memory; its cursor is a position. */
+export function pageOf<T>(all: readonly T[], query: PageQuery): Page<T> {
+  const limit = limitOf(query);
+  const { after = '0' } = query;
+  const start = /^\d{1,9}$/.test(after) ? Number(after) : Number.NaN;
+  if (!Number.isSafeInteger(start)) {
+    throw invalid('after', 'after must be the next of an earlier page.');
+  }
+  const end = start + limit;
+  return { data: all.slice(start, end), next: end < all.length ? String(end) : undefined };
+}
+
+/** Without the members that are undefined. */
+export function given<T extends object>(
+  members: T,
+): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const result: { [Name in keyof T]?: Exclude<T[Name], undefined> } = {};
+  for (const [member, value] of Object.entries(members)) {
+    if (value !== undefined) Reflect.set(result, member, value);
+  }
+  return result;
+}

@@ -1,4 +1,5 @@
 /** The entry point `tollgate/admin`: the admin library, and its interface over HTTP. */
+
 export { failureMeanings } from '../failure-meanings.ts';
 export type { FailureMeaning } from '../host-failures.ts';
 export {
@@ -24,18 +25,19 @@ export type {
   Resolution,
   Resolved,
 } from './calls.ts';
-export type { AdminCatalogs, CatalogCheck } from './catalogs.ts';
 export type {
+  AdminCatalogs,
   AdminChannels,
+  CatalogCheck,
   ChannelChanged,
   ChannelRow,
   ChannelSwitch,
   ModelChannels,
 } from './channels.ts';
 export type { AdminCatalog, AdminKeyCache, AdminKeyStore, AdminOwnedStore, Page } from './deps.ts';
-export type { AdminAccess, AdminSession, Authorize } from './http/access.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
+export type { AdminAccess, AdminSession, Authorize } from './http/request.ts';
 export type { KeyBalance, KeySummary } from './key-summary.ts';
 export type {
   AdminKeys,
@@ -47,7 +49,6 @@ export type {
   TopUp,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
-export type { WalkOptions } from './log-walk.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
 export type { RefusalCount } from './refusal-counts.ts';
 export type {
@@ -65,5 +66,6 @@ export type {
   UsageListQuery,
   UsageListRow,
   UsageReportPage,
+  WalkOptions,
   WithKnownCost,
 } from './usage.ts';

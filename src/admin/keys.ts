@@ -5,13 +5,11 @@ import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition, isNanos, periodName } from '../ports/quota-input.ts';
-import { AdminError, invalid } from './admin-error.ts';
+import type { AdjustInput } from '../ports/quota-store.ts';
+import { AdminError, invalid, keepInDatabase, notSupported } from './admin-error.ts';
 import type { AuditChange } from './audit.ts';
-import type { AdminDeps, Page } from './deps.ts';
-import { cannot, keyOf, noKey } from './key-errors.ts';
+import { type AdminDeps, given, limitOf, type Page, type PageQuery } from './deps.ts';
 import { groupsOf, type KeySummary, mainSubject, summariesOf, summaryOf } from './key-summary.ts';
-import { limitOf, type PageQuery } from './page.ts';
-import { removeKey } from './remove-key.ts';
 
 /** Selects keys. */
 export interface KeyListQuery extends PageQuery {
@@ -93,27 +91,20 @@ export interface AdminKeys {
 }
 
 export function adminKeys(deps: AdminDeps): AdminKeys {
+  const { audit, stores } = deps;
   const runSerially = serialRunner();
+  const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
+    audit.run(
+      { actor, action: disabled ? 'key.disable' : 'key.enable', target: id, change: {} },
+      async () => summaryOf(await changeKey(deps, id, { disabled }), deps),
+    );
   return {
     list: (query = {}) => listKeys(deps, query),
     find: async (id) => summaryOf(await keyOf(deps, id), deps),
     groupWarning: (group) =>
-      groupsOf(deps.catalog)?.has(group) === false
+      groupsOf(stores.catalog)?.has(group) === false
         ? `No model serves the group ${group}.`
         : undefined,
-    ...issuing(deps, runSerially),
-    ...switching(deps),
-    ...charging(deps, runSerially),
-    remove: (actor, id) =>
-      deps.audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
-        runSerially(id, () => removeKey(deps, id)),
-      ),
-  };
-}
-
-function issuing(deps: AdminDeps, runSerially: RunSerially): Pick<AdminKeys, 'issue' | 'rotate'> {
-  const { audit } = deps;
-  return {
     issue: (actor, options) =>
       audit.run(
         { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
@@ -128,38 +119,26 @@ function issuing(deps: AdminDeps, runSerially: RunSerially): Pick<AdminKeys, 'is
         ({ key }) => ({ change: { overlapMs, newId: key.id } }),
       );
     },
-  };
-}
-
-function switching(deps: AdminDeps): Pick<AdminKeys, 'disable' | 'enable'> {
-  const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
-    deps.audit.run(
-      { actor, action: disabled ? 'key.disable' : 'key.enable', target: id, change: {} },
-      async () => summaryOf(await changeKey(deps, id, { disabled }), deps),
-    );
-  return {
     disable: (actor, id) => setDisabled(actor, id, true),
     enable: (actor, id) => setDisabled(actor, id, false),
-  };
-}
-
-function charging(
-  deps: AdminDeps,
-  runSerially: RunSerially,
-): Pick<AdminKeys, 'setLimit' | 'topUp'> {
-  const { audit } = deps;
-  return {
     setLimit: (actor, id, limit) => {
       const change = { limitNanos: String(limit.limitNanos), subject: limit.subject ?? null };
       return audit.run({ actor, action: 'key.limit', target: id, change }, () =>
         runSerially(id, () => setLimit(deps, id, limit)),
       );
     },
-    topUp: (actor, id, topUp) =>
-      audit.run(
-        { actor, action: 'key.top_up', target: id, change: topUpAudit(topUp) },
+    topUp: (actor, id, topUp) => {
+      const { amountNanos, subject = null } = topUp;
+      const change = { id: topUp.id, amountNanos: String(amountNanos), subject };
+      return audit.run(
+        { actor, action: 'key.top_up', target: id, change },
         () => addMoney(deps, id, topUp),
-        ({ repeated }) => ({ change: { ...topUpAudit(topUp), repeated } }),
+        ({ repeated }) => ({ change: { ...change, repeated } }),
+      );
+    },
+    remove: (actor, id) =>
+      audit.run({ actor, action: 'key.remove', target: id, change: {} }, () =>
+        runSerially(id, () => removeKey(deps, id)),
       ),
   };
 }
@@ -186,25 +165,19 @@ function issuedChange({ group, quota, expiresAtMs, maxConcurrentCalls }: ApiKey)
   };
 }
 
-function topUpAudit({ id, amountNanos, subject }: TopUp): AuditChange {
-  return { id, amountNanos: String(amountNanos), subject: subject ?? null };
-}
-
 async function listKeys(deps: AdminDeps, query: KeyListQuery): Promise<Page<KeySummary>> {
-  const { keys } = deps;
+  const { keys } = deps.stores;
   if (keys.page === undefined) throw cannot('list keys');
   const { search, group, disabled, after } = query;
-  const page = await keys.page({
-    limit: limitOf(query),
-    ...(search === undefined || search === '' ? {} : { search }),
-    ...(group === undefined ? {} : { group }),
-    ...(disabled === undefined ? {} : { disabled }),
-    ...(after === undefined ? {} : { after }),
-  });
+  const wanted = given({ search: search === '' ? undefined : search, group, disabled, after });
+  const page = await keys.page({ ...wanted, limit: limitOf(query) });
   return { data: await summariesOf(page.keys, deps), next: page.next };
 }
 
-async function issue({ keys, clock }: AdminDeps, options: IssueKeyOptions): Promise<IssuedKey> {
+async function issue(
+  { stores: { keys }, clock }: AdminDeps,
+  options: IssueKeyOptions,
+): Promise<IssuedKey> {
   if (keys.issue === undefined) throw cannot('issue keys');
   const { id, expiresAtMs } = options;
   if (expiresAtMs !== undefined && expiresAtMs <= clock.now()) {
@@ -237,13 +210,11 @@ async function rotateKey(
   if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > maxOverlapMs) {
     throw invalid('overlapMs', `overlapMs must be from 0 to ${maxOverlapMs}.`);
   }
-  if (deps.keys.update === undefined) throw cannot('change keys');
+  if (deps.stores.keys.update === undefined) throw cannot('change keys');
   // The new key would expire together with the old one, and so be invalid at once.
   if (old.expiresAtMs !== undefined && old.expiresAtMs <= clock.now()) {
-    throw new AdminError(
-      'conflict',
-      'This key has expired. Issue a new one, or rotate its successor.',
-    );
+    const message = 'This key has expired. Issue a new one, or rotate its successor.';
+    throw new AdminError('conflict', message);
   }
   const endMs = Math.max(1, clock.now() + overlapMs);
   const expiresAtMs = Math.min(endMs, old.expiresAtMs ?? endMs);
@@ -252,7 +223,7 @@ async function rotateKey(
     ...rights,
     quota: quota.map((subject) => (subject.id === oldId ? { ...subject, visible: true } : subject)),
     responseOwner: old.responseOwner ?? oldId,
-    ...(id === undefined ? {} : { id }),
+    ...given({ id }),
   });
   await changeKey(deps, oldId, { expiresAtMs });
   return { ...issued, replaced: { id: oldId, expiresAtMs } };
@@ -272,12 +243,8 @@ async function setLimit(
   const key = await keyOf(deps, id);
   const charged = subjectOf(key, subject);
   if (charged.limitNanos === undefined) {
-    const newId = randomBytes(18).toString('base64url');
-    await deps.quota.adjust({
-      ...rowOf(key, charged, deps),
-      id: `limit_${newId}`,
-      limit: limitNanos,
-    });
+    const newId = `limit_${randomBytes(18).toString('base64url')}`;
+    await deps.stores.quota.adjust({ ...rowOf(key, charged, deps), id: newId, limit: limitNanos });
     return summaryOf(key, deps);
   }
   const quota = key.quota.map((other) => (other === charged ? { ...other, limitNanos } : other));
@@ -296,25 +263,18 @@ async function addMoney(
   const charged = subjectOf(key, subject);
   // JSON keeps the parts apart, whatever characters they contain.
   const digest = hash('sha256', JSON.stringify([charged.id, topUpId]), 'base64url');
-  const { replay } = await deps.quota.adjust({
-    ...rowOf(key, charged, deps),
-    id: `topup_${digest}`,
-    addLimit: amountNanos,
-  });
+  const row = { ...rowOf(key, charged, deps), id: `topup_${digest}` };
+  const { replay } = await deps.stores.quota.adjust({ ...row, addLimit: amountNanos });
   return { ...(await summaryOf(key, deps)), repeated: replay };
 }
 
-/**
- * Changes a key, and makes the cache of this process forget it.
- *
- * @throws AdminError `not_found`, `not_supported`
- */
+/** Changes a key, and makes the cache of this process forget it. */
 async function changeKey(
   deps: AdminDeps,
   id: string,
   change: Partial<Omit<ApiKey, 'id'>>,
 ): Promise<ApiKey> {
-  const { keys, keyCache } = deps;
+  const { keys, keyCache } = deps.stores;
   if (keys.update === undefined) throw cannot('change keys');
   if (!(await keys.update(id, change))) throw noKey(id);
   keyCache?.forget(id);
@@ -332,24 +292,20 @@ function rowOf(
   key: ApiKey,
   { id: subject, period }: QuotaSubject,
   { clock }: AdminDeps,
-): { readonly partition: string; readonly subject: string; readonly period: string } {
+): Pick<AdjustInput, 'partition' | 'subject' | 'period'> {
   const partition = key.quotaPartition ?? defaultPartition;
   return { partition, subject, period: periodName(period, clock.now()) };
 }
 
 function taken(id: string): AdminError {
-  return new AdminError('conflict', `The id "${id}" is taken. Choose another one.`, {
-    field: 'id',
-  });
+  const message = `The id "${id}" is taken. Choose another one.`;
+  return new AdminError('conflict', message, { field: 'id' });
 }
 
-/** Runs a change after all earlier ones of the same name. */
-type RunSerially = <T>(name: string, change: () => Promise<T>) => Promise<T>;
-
-/** Each call of this function makes a runner whose changes wait only for each other. */
-function serialRunner(): RunSerially {
+/** Makes a function that runs a change after all its earlier ones of the same name. */
+function serialRunner() {
   const last = new Map<string, Promise<unknown>>();
-  return (name, change) => {
+  return <T>(name: string, change: () => Promise<T>): Promise<T> => {
     const result = (last.get(name) ?? Promise.resolve()).then(change, change);
     last.set(name, result);
     const forget = (): void => {
@@ -358,4 +314,72 @@ function serialRunner(): RunSerially {
     result.then(forget, forget);
     return result;
   };
+}
+
+export function cannot(what: string): AdminError {
+  return notSupported(
+    `The key store can't ${what}.`,
+    'Change keys where you keep them: in `keys.fixed`, or in your own tables. ' +
+      keepInDatabase(
+        'stores.keys',
+        'a sqliteKeyStore or postgresKeyStore that createAdmin is given',
+      ),
+  );
+}
+
+export function noKey(id: string): AdminError {
+  return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
+}
+
+export async function keyOf({ stores: { keys } }: AdminDeps, id: string): Promise<ApiKey> {
+  if (keys.get === undefined) throw cannot('look keys up by their id');
+  const key = await keys.get(id);
+  if (key === undefined) throw noKey(id);
+  return key;
+}
+
+const pageSize = 1_000;
+
+/**
+ * Disables the key, deletes what it owns, and removes it. If a store fails halfway, the key stays
+ * disabled, and can be removed again.
+ */
+export async function removeKey(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps.stores;
+  if (keys.remove === undefined) throw cannot('remove keys');
+  if (deps.stores.replyStores.length > 0) await forgetReplies(deps, id);
+  if (!(await keys.remove(id))) throw noKey(id);
+  keyCache?.forget(id);
+}
+
+async function forgetReplies(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps.stores;
+  const key = await keyOf(deps, id);
+  // A new call must not store another reply; those that are running still may.
+  if (!key.disabled) await keys.update?.(id, { disabled: true });
+  keyCache?.forget(id);
+  for (const owner of new Set([id, key.responseOwner ?? id])) {
+    if (await hasOtherKey(deps, owner, id)) continue;
+    for (const store of deps.stores.replyStores) {
+      while (((await store.forgetOwner?.(owner)) ?? 0) > 0) {
+        // Each batch is small, so that the store serves calls between two of them.
+      }
+    }
+  }
+}
+
+/** Whether another key refers to the replies of this owner, page by page. */
+async function hasOtherKey(
+  { stores: { keys } }: AdminDeps,
+  owner: string,
+  id: string,
+): Promise<boolean> {
+  let after: string | undefined;
+  do {
+    const page = await keys.page?.({ limit: pageSize, ...given({ after }) });
+    const others = page?.keys.filter((key) => key.id !== id) ?? [];
+    if (others.some((key) => (key.responseOwner ?? key.id) === owner)) return true;
+    after = page?.next;
+  } while (after !== undefined);
+  return false;
 }

@@ -1,31 +1,18 @@
 /** The live figures of this process, fed by the events of the gateway. */
 import type { Clock } from '../clock.ts';
 import type { GatewayEvent } from '../events.ts';
+import type { PortFailure } from '../ports/port-failure.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
+import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
+import { given } from './deps.ts';
 import {
-  addRecent,
-  addTime,
-  countFirstByte,
-  countRefusal,
-  emptyLiveState,
-  firstBytesOf,
-  type LiveState,
-  liveMinutes,
-  type MinuteState,
-  minuteAt,
-  minutesUntil,
-  percentile,
-  percentilesOf,
-  recordKeyUse,
-  setBounded,
-} from './live-state.ts';
-import {
+  type CountedRefusals,
   latestRefusals,
-  type RefusalCount,
   refusalCounts,
   rememberRefusal,
+  type SeenRefusals,
 } from './refusal-counts.ts';
 
 /**
@@ -52,16 +39,7 @@ export type LiveEvent =
   | { readonly type: 'call_ended' | 'call_booked'; readonly record: UsageRecord }
   | ({ readonly type: 'call_refused' } & Omit<SeenRefusal, 'kind' | 'atMs' | keyof Detail> &
       Partial<Detail>)
-  | {
-      readonly type: 'port_failed';
-      readonly port: string;
-      readonly operation: string;
-      readonly reason: string;
-      readonly member?: string;
-      readonly problem?: string;
-      readonly code?: string;
-      readonly error?: unknown;
-    }
+  | ({ readonly type: 'port_failed' } & Omit<PortFailure, 'requestId'>)
   | {
       readonly type: 'quota_low';
       readonly subject: string;
@@ -85,34 +63,27 @@ export const liveTypes = [
 
 type Detail = Pick<SeenRefusal, 'limit' | 'param' | 'path' | 'requestedModel'>;
 
-export interface Live {
-  readonly state: LiveState;
-  add(event: LiveEvent | GatewayEvent): void;
-  minutes(count?: number): readonly NowBucket[];
-  /** Sums of the last minutes, most frequent first. */
-  refusals(count?: number): readonly RefusalCount[];
-  lastUsedMs(keyId: string): number | undefined;
-  /** The latest calls and refusals, newest first. */
-  recentCalls(): readonly CallSummary[];
-  recentRefusals(): readonly SeenRefusal[];
-  channelP95Ms(channelId: string): number | undefined;
-}
+export type Live = ReturnType<typeof liveFigures>;
 
-export function liveFigures(clock: Clock): Live {
+export function liveFigures(clock: Clock) {
   const state = emptyLiveState();
+  const minutes = (count: number) => minutesUntil(state, clock.now(), count);
   return {
     state,
-    add: (event) => count(state, event, clock.now()),
-    minutes: (count = liveMinutes) => minutesUntil(state, clock.now(), count).map(minuteOf),
+    add: (event: LiveEvent | GatewayEvent): void => count(state, event, clock.now()),
+    minutes: (count = liveMinutes) => minutes(count).map(minuteOf),
+    /** Sums of the last minutes, most frequent first. */
     refusals: (count = liveMinutes) =>
       refusalCounts(
-        minutesUntil(state, clock.now(), count).flatMap(({ refusals }) => [...refusals.values()]),
+        minutes(count).flatMap(({ refusals }) => [...refusals.values()]),
         state.refusals,
       ),
-    lastUsedMs: (keyId) => state.lastUsedMs.get(keyId),
+    lastUsedMs: (keyId: string) => state.lastUsedMs.get(keyId),
+    /** The latest calls and refusals, newest first. */
     recentCalls: () => state.calls.toReversed(),
     recentRefusals: () => latestRefusals(state.refusals),
-    channelP95Ms: (channelId) => percentile(firstBytesOf(state, channelId, clock.now()), 0.95),
+    channelP95Ms: (channelId: string) =>
+      percentile(firstBytesOf(state, channelId, clock.now()), 0.95),
   };
 }
 
@@ -128,18 +99,18 @@ function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number)
     case 'port_failed': {
       const { port, operation, reason, member, problem, code, error } = event;
       const name = [port, operation, reason, member, code].join('\n');
-      const { sinceMs = nowMs, count = 0 } = state.ports.get(name) ?? {};
+      const { sinceMs = nowMs } = state.ports.get(name) ?? {};
       // Other errors are of the host, whose messages may quote anything.
       const cause = reason === 'StoreUnavailable' && error ? summaryOf(error) : undefined;
-      const what = { port, operation, reason, member, problem, code, cause };
-      return setBounded(state.ports, name, { ...what, sinceMs, lastMs: nowMs, count: count + 1 });
+      const what = { port, operation, reason, ...given({ member, problem, code, cause }) };
+      return setBounded(state.ports, name, { ...what, sinceMs, lastMs: nowMs });
     }
     case 'quota_low': {
       const { subject, period, percent } = event;
       return setBounded(state.lowQuotas, `${subject}|${period}`, { subject, percent, atMs: nowMs });
     }
     case 'settlement_lost':
-      return addRecent(state.lostSettlements, { sinceMs: nowMs, lastMs: nowMs, count: 1 });
+      return addRecent(state.lostSettlements, nowMs);
     case 'catalog_refused':
     case 'config_refused': {
       const { source, reason } = event;
@@ -162,7 +133,7 @@ function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
     addTime(minute.firstByte, firstByteMs);
     if (channelId !== undefined) countFirstByte(state, channelId, firstByteMs, nowMs);
   }
-  recordKeyUse(state, keyId, nowMs);
+  setBounded(state.lastUsedMs, keyId, nowMs, maxKeys);
   addRecent(state.calls, callSummary(record));
   if (isInDoubt(record)) {
     setBounded(state.inDoubt, record.reservationId, { requestId, keyId, modelId, atMs: nowMs });
@@ -196,4 +167,192 @@ function minuteOf(minute: MinuteState): NowBucket {
   const { startMs, complete, refused, failed, left, chargeNanos, firstByte } = minute;
   const counts = { startMs, complete, refused, failed, left };
   return { ...counts, ...percentilesOf(firstByte), chargeNanos };
+}
+
+export const liveMinutes = 60;
+const minuteMs = 60_000;
+const quarterMs = 15 * minuteMs;
+const quarters = 4;
+const maxRefusalKinds = 16;
+const maxRecent = 200;
+const maxKeys = 1_000;
+const maxChannels = 64;
+const maxPerList = 64;
+
+interface MinuteState {
+  startMs: number;
+  complete: number;
+  refused: number;
+  failed: number;
+  left: number;
+  chargeNanos: bigint;
+  readonly firstByte: Histogram;
+  /** By code and reason. */
+  readonly refusals: Map<string, CountedRefusals>;
+}
+
+interface FailingPort extends Omit<PortFailure, 'requestId' | 'error'> {
+  readonly sinceMs: number;
+  readonly lastMs: number;
+  /** Of a store that is down: what it says, in a line. */
+  readonly cause?: string;
+}
+
+/** A call of which nobody knows whether it ran. */
+interface CallInDoubt extends Pick<UsageRecord, 'requestId' | 'keyId' | 'modelId'> {
+  readonly atMs: number;
+}
+
+interface LowQuota {
+  readonly subject: string;
+  readonly percent: number;
+  readonly atMs: number;
+}
+
+/** Every list is bounded: the state stays below a megabyte, whatever callers send. */
+function emptyLiveState() {
+  const minutes: MinuteState[] = [];
+  const calls: CallSummary[] = [];
+  const refusals: SeenRefusals = { kinds: new Map(), size: 0 };
+  /** When each was lost. */
+  const lostSettlements: number[] = [];
+  return {
+    ...{ minutes, calls, refusals, lostSettlements },
+    channels: new Map<string, { startMs: number; readonly firstByte: Histogram }[]>(),
+    lastUsedMs: new Map<string, number>(),
+    ports: new Map<string, FailingPort>(),
+    inDoubt: new Map<string, CallInDoubt>(),
+    lowQuotas: new Map<string, LowQuota>(),
+    /** Catalogs and files whose newest version is invalid, so that an older one is in use. */
+    staleSources: new Map<string, { readonly reason: string; readonly sinceMs: number }>(),
+  };
+}
+
+export type LiveState = ReturnType<typeof emptyLiveState>;
+
+/** The minute of a time. It is emptied first if it still holds the counts of an hour ago. */
+function minuteAt({ minutes }: LiveState, nowMs: number): MinuteState {
+  const startMs = Math.floor(nowMs / minuteMs) * minuteMs;
+  const index = (startMs / minuteMs) % liveMinutes;
+  const known = minutes[index];
+  if (known !== undefined && known.startMs === startMs) return known;
+  const fresh = emptyMinute(startMs);
+  minutes[index] = fresh;
+  return fresh;
+}
+
+/** The minutes until now, oldest first; those without calls are empty. */
+export function minutesUntil(state: LiveState, nowMs: number, count: number): MinuteState[] {
+  const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
+  return Array.from({ length: count }, (_, index) => {
+    const startMs = lastMs - (count - 1 - index) * minuteMs;
+    const known = state.minutes[(startMs / minuteMs) % liveMinutes];
+    return known?.startMs === startMs ? known : emptyMinute(startMs);
+  });
+}
+
+function emptyMinute(startMs: number): MinuteState {
+  return {
+    startMs,
+    complete: 0,
+    refused: 0,
+    failed: 0,
+    left: 0,
+    chargeNanos: 0n,
+    firstByte: emptyHistogram(),
+    refusals: new Map(),
+  };
+}
+
+/** Counts a refusal by its code and reason; after 16 kinds in a minute, as `other`. */
+function countRefusal(minute: MinuteState, code: string, reason: string): void {
+  const name = `${code}\n${reason}`;
+  const isOther = minute.refusals.size >= maxRefusalKinds && !minute.refusals.has(name);
+  const kind = isOther ? { code: 'other', reason: '' } : { code, reason };
+  const { count } = minute.refusals.get(isOther ? 'other' : name) ?? { count: 0 };
+  minute.refusals.set(isOther ? 'other' : name, { ...kind, count: count + 1 });
+}
+
+function countFirstByte(
+  { channels }: LiveState,
+  channelId: string,
+  ms: number,
+  nowMs: number,
+): void {
+  const known = channels.get(channelId) ?? [];
+  if (!channels.has(channelId) && channels.size >= maxChannels) return;
+  channels.set(channelId, known);
+  const startMs = Math.floor(nowMs / quarterMs) * quarterMs;
+  const index = (startMs / quarterMs) % quarters;
+  const current = known[index];
+  const quarter = current?.startMs === startMs ? current : { startMs, firstByte: emptyHistogram() };
+  known[index] = quarter;
+  addTime(quarter.firstByte, ms);
+}
+
+function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: number): Histogram {
+  const recent = (channels.get(channelId) ?? []).filter(
+    (quarter) => quarter !== undefined && nowMs - quarter.startMs < quarters * quarterMs,
+  );
+  return sumOf(recent.map(({ firstByte }) => firstByte));
+}
+
+function addRecent<T>(list: T[], entry: T): void {
+  list.push(entry);
+  if (list.length > maxRecent) list.shift();
+}
+
+/** Sets an entry; if the map becomes too large, the entry that was set longest ago is dropped. */
+export function setBounded<T>(
+  map: Map<string, T>,
+  name: string,
+  value: T,
+  max: number = maxPerList,
+): void {
+  map.delete(name);
+  map.set(name, value);
+  const [oldest] = map.keys();
+  if (map.size > max && oldest !== undefined) map.delete(oldest);
+}
+
+/** How many durations each bucket has. */
+export type Histogram = Uint32Array;
+
+export function emptyHistogram(): Histogram {
+  return new Uint32Array(firstByteBoundsMs.length + 1);
+}
+
+export function addTime(histogram: Histogram, ms: number): void {
+  const index = bucketOf(ms);
+  histogram[index] = (histogram[index] ?? 0) + 1;
+}
+
+export function sumOf(histograms: Iterable<Histogram>): Histogram {
+  const sum = emptyHistogram();
+  for (const histogram of histograms) {
+    for (const [index, count] of histogram.entries()) sum[index] = (sum[index] ?? 0) + count;
+  }
+  return sum;
+}
+
+export function percentilesOf(histogram: Histogram) {
+  const [firstByteP50Ms, firstByteP95Ms] = [0.5, 0.95].map((share) => percentile(histogram, share));
+  return { firstByteP50Ms, firstByteP95Ms };
+}
+
+/** Interpolates within a bucket; durations above the last bound count as that bound. */
+export function percentile(histogram: Histogram, share: number): number | undefined {
+  const total = histogram.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  const wanted = share * total;
+  let below = 0;
+  for (const [index, count] of histogram.entries()) {
+    if (count > 0 && below + count >= wanted) {
+      const from = firstByteBoundsMs[index - 1] ?? 0;
+      const to = firstByteBoundsMs[index] ?? from;
+      return Math.round(from + ((to - from) * Math.max(0, wanted - below)) / count);
+    }
+    below += count;
+  }
+  return firstByteBoundsMs.at(-1);
 }

@@ -1,12 +1,24 @@
 /** The current state: figures, a sentence that sums them up, and what needs a person. */
+import { setImmediate } from 'node:timers/promises';
+import { callOutcomes } from '../ports/usage-sink.ts';
 import type { GatewayStatus } from '../stages/status.ts';
+import type { RefusalReportQuery } from '../stores/sql/refusal-report.ts';
+import type { UsageReportRow } from '../stores/sql/usage-report.ts';
 import { modelChannels } from './channels.ts';
-import type { AdminDeps } from './deps.ts';
-import type { NowBucket } from './live.ts';
-import { minutesUntil, percentilesOf, sumOf } from './live-state.ts';
-import { type LogBucket, type LogBuckets, logBuckets } from './log-buckets.ts';
-import { nearlySpentKeys } from './nearly-spent.ts';
-import { type RefusalCount, refusalCounts } from './refusal-counts.ts';
+import type { AdminDeps, AdminUsage } from './deps.ts';
+import { nearlySpentKeys } from './key-summary.ts';
+import {
+  type CallSeries,
+  emptyHistogram,
+  type Histogram,
+  minutesUntil,
+  type NowBucket,
+  percentilesOf,
+  seriesOf,
+  setBounded,
+  sumOf,
+} from './live.ts';
+import { type CountedRefusals, type RefusalCount, refusalCounts } from './refusal-counts.ts';
 import { type Attention, attentionOf, type Clause, sentenceOf, slowPorts } from './sentence.ts';
 
 /** How far {@link Now} looks back. */
@@ -81,7 +93,7 @@ export const nowRanges: readonly NowRange[] = ['15m', '1h', '24h', '30d'];
 export function adminNow(deps: AdminDeps): ReadNow {
   const { clock, gateway, live } = deps;
   const startedAtMs = clock.now();
-  const log = logBuckets(deps.usage);
+  const log = logBuckets(deps.stores.usage);
   const nearlySpent = nearlySpentKeys(deps);
   const slow = slowPorts();
   return async (range = '1h') => {
@@ -173,4 +185,105 @@ async function readToday(log: LogBuckets, nowMs: number): Promise<Today | undefi
   if (bucket === undefined) return undefined;
   const { calls, chargeNanos, unbookedNanos, costNanos } = bucket;
   return { calls, chargeNanos, unbookedNanos, costNanos };
+}
+
+interface LogBucket extends Record<CallSeries, number> {
+  readonly startMs: number;
+  /** The recorded refusals of that time; none also if no gateway records them. */
+  readonly refusals: readonly CountedRefusals[];
+  calls: number;
+  chargeNanos: bigint;
+  unbookedNanos: bigint;
+  costNanos: bigint;
+  firstByte: Histogram;
+}
+
+type LogBuckets = ReturnType<typeof logBuckets>;
+
+/** A bucket counts as settled after this: until then, calls that began in it may still end. */
+const settledMs = 3_600_000;
+const freshMs = 10_000;
+/**
+ * Settled buckets are read again too: a call in doubt may be resolved, or a charge booked, later.
+ */
+const settledFreshMs = 600_000;
+/** Enough for the ranges of 24 hours and 30 days together, with a few that have passed since. */
+const maxBuckets = 64;
+const timeoutMs = 5_000;
+
+/**
+ * Each hour or day is a query of its own, so that no statement reads more than a day, and is cached,
+ * because many open consoles may show it.
+ */
+function logBuckets(usage: AdminUsage) {
+  const known = new Map<string, { readonly readMs: number; readonly sums: Promise<Found> }>();
+  return {
+    isSupported: usage.usageReport !== undefined,
+    /** The sums from `startMs` on; undefined if the log failed, or can't be queried. */
+    read: async (startMs: number, lengthMs: number, nowMs: number): Promise<Found> => {
+      const name = `${startMs} ${lengthMs}`;
+      const found = known.get(name);
+      const isSettled = startMs + lengthMs + settledMs < nowMs && (await found?.sums) !== undefined;
+      const maxAgeMs = isSettled ? settledFreshMs : freshMs;
+      if (found !== undefined && nowMs - found.readMs < maxAgeMs) return found.sums;
+      // A database in this process blocks the event loop: calls run between two statements.
+      const sums = setImmediate().then(() => readBucket(usage, startMs, lengthMs));
+      setBounded(known, name, { readMs: nowMs, sums }, maxBuckets);
+      return sums;
+    },
+  };
+}
+
+type Found = LogBucket | undefined;
+
+/** The figures of this process are shown even if the log fails. */
+async function readBucket(usage: AdminUsage, startMs: number, lengthMs: number): Promise<Found> {
+  const span = { fromMs: startMs, toMs: startMs + lengthMs };
+  try {
+    const rows = await usage.usageReport?.({ by: 'outcome', ...span }, { timeoutMs });
+    if (rows === undefined) return undefined;
+    const counts = await usage.usageFirstBytes?.(span, { timeoutMs });
+    return bucketOf(startMs, rows, counts ?? [], await refusalsIn(usage, span));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The recorded refusals by code and reason; none if the log fails. */
+export async function refusalsIn(
+  usage: AdminUsage,
+  span: Omit<RefusalReportQuery, 'by'>,
+): Promise<readonly CountedRefusals[]> {
+  try {
+    const query: RefusalReportQuery = { ...span, by: ['code', 'reason'] };
+    const rows = (await usage.refusalReport?.(query, { timeoutMs })) ?? [];
+    return rows.map(({ names: [code = '', reason = ''], refusals: count }) => {
+      return { code, reason, count };
+    });
+  } catch {
+    return [];
+  }
+}
+
+function bucketOf(
+  startMs: number,
+  rows: readonly UsageReportRow[],
+  counts: readonly number[],
+  refusals: readonly CountedRefusals[],
+): LogBucket {
+  const firstByte = emptyHistogram();
+  firstByte.set(counts.slice(0, firstByte.length));
+  const bucket: LogBucket = {
+    ...{ startMs, calls: 0, complete: 0, failed: 0, left: 0, firstByte, refusals },
+    ...{ chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n },
+  };
+  for (const { names, calls, chargeNanos, unbookedNanos, costNanos } of rows) {
+    const outcome = callOutcomes.find((known) => known === names[0]) ?? 'unknown';
+    bucket[seriesOf(outcome)] += calls;
+    bucket.calls += calls;
+    bucket.chargeNanos += chargeNanos;
+    bucket.unbookedNanos += unbookedNanos;
+    bucket.costNanos += costNanos;
+  }
+  return bucket;
 }

@@ -3,8 +3,7 @@
  * explanation.
  */
 import { type FailureReason, isFailureReason } from '../failure-reasons.ts';
-import type { SeenRefusal } from './call-summary.ts';
-import { type Explained, explainedRefusal } from './explained.ts';
+import { type Explained, explainedRefusal, type SeenRefusal } from './call-summary.ts';
 
 /** How often requests were refused for one reason. */
 export interface RefusalCount extends Explained {

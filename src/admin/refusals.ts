@@ -2,12 +2,11 @@
 import { isErrorCode } from '../errors.ts';
 import type { RefusalReportQuery, RefusalReportRow } from '../stores/sql/refusal-report.ts';
 import { notSupported, queriedLog } from './admin-error.ts';
+import { explainedRefusal } from './call-summary.ts';
 import { csvLine } from './csv.ts';
-import type { AdminDeps, Page } from './deps.ts';
-import { explainedRefusal } from './explained.ts';
-import { liveMinutes } from './live-state.ts';
-import { refusalsIn } from './log-buckets.ts';
-import { type PageQuery, pageOf } from './page.ts';
+import { type AdminDeps, type Page, type PageQuery, pageOf } from './deps.ts';
+import { liveMinutes } from './live.ts';
+import { refusalsIn } from './now.ts';
 import { detailOf, kindsOfKey, type RefusalCount, refusalCounts } from './refusal-counts.ts';
 import type { CsvOptions } from './usage.ts';
 
@@ -84,7 +83,7 @@ async function reasonsOf(
   const span = { fromMs: sinceMs, toMs: deps.clock.now() + 1 };
   // The log has no other codes.
   const known = code === undefined ? {} : isErrorCode(code) ? { code } : undefined;
-  const logged = known && (await refusalsIn(deps.usage, { ...span, ...names, ...known }));
+  const logged = known && (await refusalsIn(deps.stores.usage, { ...span, ...names, ...known }));
   const seen = new Map(seenReasons(deps, names).map((reason) => [nameOf(reason), reason]));
   const { refusals } = deps.live.state;
   const recorded = refusalCounts(logged ?? [], refusals, names.keyId).map(
@@ -140,7 +139,7 @@ async function* reportCsv(
 }
 
 async function reportOf(
-  { usage }: AdminDeps,
+  { stores: { usage } }: AdminDeps,
   query: RefusalReportQuery,
 ): Promise<readonly RefusalReportRow[]> {
   if (usage.refusalReport !== undefined) return usage.refusalReport(query);

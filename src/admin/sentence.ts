@@ -2,12 +2,11 @@
  * How the gateway is doing, in one sentence and a short list, worst first; and which ports of the
  * host were slow lately.
  */
-
 import type { PortTimes } from '../stages/ports/port-times.ts';
 import type { GatewayStatus } from '../stages/status.ts';
 import type { ModelChannels } from './channels.ts';
-import { type LiveState, minutesUntil } from './live-state.ts';
-import type { NearlySpent } from './nearly-spent.ts';
+import type { NearlySpent } from './key-summary.ts';
+import { type LiveState, minutesUntil } from './live.ts';
 
 /** A clause of the sentence; `href` is a route of the console. */
 export interface Clause {
@@ -183,11 +182,11 @@ function slowAnswers({ slowPorts }: Situation): readonly Attention[] {
 }
 
 function lostSettlements({ state }: Situation): readonly Attention[] {
-  const [first] = state.lostSettlements;
-  if (first === undefined) return [];
+  const [sinceMs] = state.lostSettlements;
+  if (sinceMs === undefined) return [];
   const count = state.lostSettlements.length;
   const text = `${count} ${count === 1 ? 'charge was' : 'charges were'} lost: settlement_lost`;
-  return [{ kind: 'settlement', text, href: '#/spend', sinceMs: first.sinceMs }];
+  return [{ kind: 'settlement', text, href: '#/spend', sinceMs }];
 }
 
 function outChannels({ models }: Situation): readonly Attention[] {

@@ -2,6 +2,9 @@
  * Spending for operators: reports on the usage log, its comparison with the quota store, and CSV
  * exports.
  */
+
+import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { memoryUsageQueries } from '../stores/memory/usage-queries.ts';
@@ -12,7 +15,6 @@ import {
   checkReport,
   type UsageCharges,
   type UsageChargesFilter,
-  type UsageQueries,
   type UsageRecordFilter,
   type UsageRecordPage,
   type UsageReportQuery,
@@ -22,16 +24,14 @@ import {
 import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
-import type { AdminDeps, Page } from './deps.ts';
 import {
-  ownTurns,
-  type Span,
-  type Step,
-  type WalkDeps,
-  type WalkOptions,
-  walkLog,
-} from './log-walk.ts';
-import { type PageQuery, pageOf } from './page.ts';
+  type AdminDeps,
+  type AdminUsage,
+  given,
+  type Page,
+  type PageQuery,
+  pageOf,
+} from './deps.ts';
 
 /** The groupings, filters, order and page of a report. */
 export type UsageListQuery = UsageReportQuery &
@@ -86,8 +86,8 @@ export interface AdminUsageReports {
 }
 
 /** All reports together read the log at most once per turn of the event loop. */
-export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
-  const deps = { ...adminDeps, inOwnTurn: ownTurns() };
+export function adminUsage({ stores, clock }: AdminDeps): AdminUsageReports {
+  const deps = { ...stores, clock, inOwnTurn: ownTurns() };
   return {
     report: async ({ sort = 'charge', ...query }, options) => {
       const rows = await reportOf(deps, query, options);
@@ -99,23 +99,18 @@ export function adminUsage(adminDeps: AdminDeps): AdminUsageReports {
       return { data: data.map(withKnownCost), next, total: withKnownCost(totalOf(rows)) };
     },
     books: async (filter, options) => {
-      const { usage } = deps;
+      const { usage, quota, inOwnTurn } = deps;
       if (usage.usageCharges === undefined) throw cannotReport();
-      return books(deps, usage.usageCharges.bind(usage), filter, options);
+      // A log in this process is summed up by page: its own query would block the event loop.
+      const usageCharges = usage.isInProcess
+        ? () => charges(deps, filter, options)
+        : usage.usageCharges.bind(usage);
+      const read: QuotaStore['read'] = (...of) => inOwnTurn(() => quota.read(...of));
+      return reconcile({ quota: { read }, usage: { usageCharges } }, filter);
     },
     reportCsv: (query, options) => reportCsv(deps, query, options),
     callsCsv: (filter, options) => callsCsv(deps, filter, options),
   };
-}
-
-async function reportOf(
-  deps: WalkDeps,
-  query: UsageReportQuery,
-  options?: WalkOptions,
-): Promise<readonly UsageReportRow[]> {
-  if (deps.usage.usageReport === undefined) throw cannotReport();
-  checkReport(query);
-  return reportRows(deps, query, options);
 }
 
 /** Stores sum up the costs that are known; both sums are 0 only if none is. */
@@ -207,41 +202,23 @@ async function* callsCsv(
   checkFilter(filter);
   yield callHeading();
   let rows = 0;
-  const read = ({ after, ...span }: Step): MaybePromise<UsageRecordPage> => {
-    const page = after === undefined ? { limit: csvPage } : { limit: csvPage, after };
-    return usage.usageRecords?.({ ...filter, ...span }, page) ?? { records: [], next: undefined };
-  };
-  for await (const { records } of walkLog(deps, filter, read, options)) {
+  for await (const { records } of walkLog(deps, filter, pagesOf(usage, filter), options)) {
     rows += records.length;
     if (records.length > 0) yield records.map((record) => callLine(callSummary(record))).join('');
     onProgress?.({ rows });
   }
 }
 
+function pagesOf(usage: AdminUsage, filter: UsageRecordFilter) {
+  return ({ after, ...span }: Step): MaybePromise<UsageRecordPage> => {
+    const page = { limit: csvPage, ...given({ after }) };
+    return usage.usageRecords?.({ ...filter, ...span }, page) ?? { records: [], next: undefined };
+  };
+}
+
 function cannotReport(): Error {
   return notSupported('The usage sink can’t make reports.', queriedLog);
 }
-
-/** A log in this process is summed up by page: its own query would block the event loop. */
-async function books(
-  deps: WalkDeps & { readonly quota: QuotaStore },
-  usageCharges: UsageQueries['usageCharges'],
-  filter: UsageChargesFilter,
-  options?: WalkOptions,
-): Promise<readonly Reconciliation[]> {
-  const { usage, quota, inOwnTurn } = deps;
-  return reconcile(
-    {
-      quota: { read: (...of) => inOwnTurn(() => quota.read(...of)) },
-      usage: {
-        usageCharges: usage.isInProcess ? () => charges(deps, filter, options) : usageCharges,
-      },
-    },
-    filter,
-  );
-}
-
-const pageRows = 50;
 
 async function charges(
   deps: WalkDeps,
@@ -250,12 +227,7 @@ async function charges(
 ): Promise<readonly UsageCharges[]> {
   checkChargesFilter(filter);
   const sums = new Map<string, UsageCharges>();
-  const read = ({ after, ...span }: Step) =>
-    deps.usage.usageRecords?.(span, {
-      limit: pageRows,
-      ...(after === undefined ? {} : { after }),
-    }) ?? { records: [], next: undefined };
-  for await (const { records } of walkLog(deps, {}, read, options)) {
+  for await (const { records } of walkLog(deps, {}, pagesOf(deps.usage, {}), options)) {
     const ofPage = memoryUsageQueries(() => ({ records, firstSeq: 0 })).usageCharges(filter);
     for (const charge of ofPage) addTo(sums, charge);
   }
@@ -279,17 +251,19 @@ function addTo(sums: Map<string, UsageCharges>, charge: UsageCharges): void {
  *
  * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
  */
-async function reportRows(
+async function reportOf(
   deps: WalkDeps,
   query: UsageReportQuery,
   options?: WalkOptions,
 ): Promise<readonly UsageReportRow[]> {
   const { usage } = deps;
+  if (usage.usageReport === undefined) throw cannotReport();
+  checkReport(query);
   const sums = new Map<string, UsageReportRow>();
-  const read = (span: Span): MaybePromise<Slice> => {
-    const rows = usage.usageReport?.({ ...query, ...span }) ?? [];
-    return 'then' in rows ? rows.then((found) => ({ rows: found })) : { rows };
-  };
+  const read = async (span: Span) => ({
+    rows: (await usage.usageReport?.({ ...query, ...span })) ?? [],
+    next: undefined,
+  });
   let slices = 0;
   for await (const { rows } of walkLog(deps, query, read, options)) {
     slices += 1;
@@ -301,11 +275,6 @@ async function reportRows(
   }
   const rows = [...sums.values()];
   return slices === 1 ? rows : rows.toSorted(byNames);
-}
-
-interface Slice {
-  readonly rows: readonly UsageReportRow[];
-  readonly next?: undefined;
 }
 
 function sumOf(one: UsageReportRow, other: UsageReportRow): UsageReportRow {
@@ -322,4 +291,105 @@ function byNames({ names: one }: UsageReportRow, { names: other }: UsageReportRo
     if (order !== 0) return order;
   }
   return 0;
+}
+
+interface WalkDeps {
+  readonly usage: AdminUsage;
+  readonly clock: Clock;
+  readonly inOwnTurn: ReturnType<typeof ownTurns>;
+}
+
+/** The start times of the calls, as in `UsageFilter`; `toMs` is exclusive. */
+interface Span {
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+/** A step of a walk: a slice, or the next page of it. */
+interface Step extends Span {
+  readonly after?: string;
+}
+
+/** Stops a walk whose result is no longer needed. */
+export interface WalkOptions {
+  readonly signal?: AbortSignal;
+}
+
+const firstSliceMs = 60_000;
+const quickMs = 4;
+const slowMs = 2 * quickMs;
+
+/**
+ * Reads a long span of the log in small steps. A log in this process (SQLite, memory) blocks the
+ * event loop while it searches, even if it finds few rows, so the span is cut into slices. A
+ * database server is queried for the whole span.
+ *
+ * Yields what `read` returns for each step, oldest first, with one read per turn of the event loop.
+ * A slice is read until there is no `next`. After a quick read the next slice is twice as long,
+ * after a slow one half as long.
+ *
+ * @throws the reason of the signal when it has stopped the walk
+ */
+async function* walkLog<T extends { readonly next?: string | undefined }>(
+  { usage, clock, inOwnTurn }: WalkDeps,
+  span: Span,
+  read: (step: Step) => MaybePromise<T>,
+  { signal }: WalkOptions = {},
+): AsyncGenerator<T> {
+  let lengthMs = firstSliceMs;
+  const timed = (step: Step) => async (): Promise<T> => {
+    const startedMs = clock.monotonicMs();
+    const result = await read(step);
+    const tookMs = clock.monotonicMs() - startedMs;
+    if (tookMs < quickMs) lengthMs *= 2;
+    if (tookMs > slowMs) lengthMs = Math.max(1, Math.floor(lengthMs / 2));
+    return result;
+  };
+  const ends = await inOwnTurn(() => spanInThisProcess(usage, span));
+  let slice: Span | undefined = ends === undefined ? span : sliceOf(ends, ends.fromMs, lengthMs);
+  while (slice !== undefined) {
+    let after: string | undefined;
+    do {
+      signal?.throwIfAborted();
+      const step: Step = after === undefined ? slice : { ...slice, after };
+      const result: T = await inOwnTurn(timed(step));
+      yield result;
+      after = result.next;
+    } while (after !== undefined);
+    slice = ends === undefined ? undefined : sliceOf(ends, slice.toMs ?? ends.toMs, lengthMs);
+  }
+}
+
+type Ends = Required<Span>;
+
+function sliceOf({ toMs }: Ends, fromMs: number, lengthMs: number): Ends | undefined {
+  return fromMs < toMs ? { fromMs, toMs: Math.min(fromMs + lengthMs, toMs) } : undefined;
+}
+
+/** From the first to the last call of the span, if the log is in this process. */
+async function spanInThisProcess(
+  { isInProcess, usageRecords }: AdminUsage,
+  { fromMs, toMs }: Span,
+): Promise<Ends | undefined> {
+  if (isInProcess !== true || usageRecords === undefined) return undefined;
+  const span = given({ fromMs, toMs });
+  const [first] = (await usageRecords(span, { limit: 1 })).records;
+  const [last] = (await usageRecords(span, { limit: 1, newestFirst: true })).records;
+  if (first === undefined || last === undefined) return undefined;
+  return { fromMs: first.startedAtMs, toMs: last.startedAtMs + 1 };
+}
+
+/**
+ * At most one read per turn, however many exports run at once. SQLite and memory block the process
+ * while they answer, so that a step has to be small, and calls run before the next one.
+ */
+function ownTurns() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(read: () => MaybePromise<T>): Promise<T> => {
+    const turn = last.then(() => setImmediate());
+    // The next read waits for this turn, not for this read: a database server runs them
+    // concurrently.
+    last = turn;
+    return turn.then(read);
+  };
 }

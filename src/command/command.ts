@@ -27,7 +27,6 @@ export interface Surroundings {
   readonly beforeEnd: (clean: () => void) => void;
 }
 
-/** The signals that `serve` and `demo` act on. */
 /** Resolves at the first signal that asks the process to end. The next one ends it at once. */
 export function endSignal({ onSignal }: Surroundings): Promise<string> {
   return new Promise((resolve) => {
@@ -123,7 +122,6 @@ export function dateOf(given: Given, option: string): number | undefined {
   return timeMs;
 }
 
-/** @throws CommandError */
 export function amountOf(text: string): bigint {
   try {
     return money(text);

@@ -21,10 +21,9 @@ import {
 import { configJsonSchema } from './config/json-schema.ts';
 import { keyCommands } from './keys.ts';
 import { printJson } from './output.ts';
-import { refusals, report } from './reports.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';
-import { calls, deletion } from './usage.ts';
+import { calls, deletion, refusals, report } from './usage.ts';
 
 /**
  * A gateway with an embedded upstream, and commands to paste. It is the quickstart of the examples

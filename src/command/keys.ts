@@ -3,7 +3,7 @@
  * library.
  */
 import type { Admin } from '../admin/admin.ts';
-import { given as stated } from '../admin/http/shapes.ts';
+import { given as stated } from '../admin/deps.ts';
 import type { KeySummary } from '../admin/key-summary.ts';
 import type { AdminKeys, KeyListQuery } from '../admin/keys.ts';
 import type { IssuedKey } from '../issue-key.ts';

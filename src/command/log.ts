@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import type { AuditListener } from '../admin/audit.ts';
 import type { Clock } from '../clock.ts';
 import { isError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener, GatewayEvent } from '../events.ts';
 import { logEvents } from '../log-events.ts';
 import { thrownCode } from '../thrown.ts';
 import { CommandError, exitCodes } from './command.ts';
@@ -17,32 +17,27 @@ import { withCommand } from './output.ts';
 
 type LogLevel = (typeof logLevels)[number];
 
-export interface Log {
-  setLevel(level: LogLevel): void;
-  /** Writes a line about the process itself, unless the level of the line is too low. */
-  write(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
-  /** The same, and nothing after it: port calls that were given up may still fail. */
-  last(level: Exclude<LogLevel, 'silent'>, event: string, members?: object): void;
-  /** Writes a line whatever the level of the log is: for changes by operators. */
-  always(level: Exclude<LogLevel, 'silent'>, event: string, members: object): void;
-  readonly event: EventListener;
-}
+type LineLevel = Exclude<LogLevel, 'silent'>;
+
+export type Log = ReturnType<typeof jsonLog>;
 
 /** A log that writes lines with `out`, in the form of {@link logEvents}. */
-export function jsonLog(out: (text: string) => void, clock: Clock): Log {
+export function jsonLog(out: (text: string) => void, clock: Clock) {
   const log = ({ level, message, ...fields }: Line): void => {
     const time = new Date(clock.now()).toISOString();
     out(`${withCommand(JSON.stringify({ level, time, message, ...fields }))}\n`);
   };
   let lowest: LogLevel = 'info';
   let listener = listenerOf(log, lowest);
-  const always: Log['always'] = (level, event, members) =>
+  /** Writes a line whatever the level of the log is: for changes by operators. */
+  const always = (level: LineLevel, event: string, members: object): void =>
     log({ level, message: `tollgate ${event}`, event, ...members });
-  const setLevel: Log['setLevel'] = (level) => {
+  const setLevel = (level: LogLevel): void => {
     lowest = level;
     listener = listenerOf(log, level);
   };
-  const write: Log['write'] = (level, event, members = {}) => {
+  /** Writes a line about the process itself, unless the level of the line is too low. */
+  const write = (level: LineLevel, event: string, members: object = {}): void => {
     if (logLevels.indexOf(level) < logLevels.indexOf(lowest)) return;
     always(level, event, members);
   };
@@ -50,11 +45,12 @@ export function jsonLog(out: (text: string) => void, clock: Clock): Log {
     always,
     setLevel,
     write,
-    last: (level, event, members) => {
+    /** The same, and nothing after it: port calls that were given up may still fail. */
+    last: (level: LineLevel, event: string, members?: object): void => {
       write(level, event, members);
       setLevel('silent');
     },
-    event: (event) => listener(event),
+    event: (event: GatewayEvent): void => listener(event),
   };
 }
 

@@ -3,12 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
-import type { Audit, AuditSubject } from '../admin/audit.ts';
-import { type AdminAccess, type Authorize, accessOf, checkChange } from '../admin/http/access.ts';
-import { type AdminHandler, adminHandler } from '../admin/http/handler.ts';
-import { closeAfterwards, reportedError, sendFailure, sendJson } from '../admin/http/reply.ts';
-import { checkHost, hostNames, readJson, targetOf } from '../admin/http/request.ts';
-import type { Clock } from '../clock.ts';
+import type { AuditSubject } from '../admin/audit.ts';
+import { given } from '../admin/deps.ts';
+import { type AdminHandler, adminHandler, mounted } from '../admin/http/handler.ts';
+import { reportedError, sendJson } from '../admin/http/reply.ts';
+import {
+  type Authorize,
+  accessOf,
+  checkChange,
+  hostNames,
+  readJson,
+} from '../admin/http/request.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
 import {
   consoleAssets,
@@ -76,26 +81,12 @@ export function consoleHandler<R extends IncomingMessage = IncomingMessage>(
   });
   const { path: base, hosts, onError, signIn } = options;
   const authorize: Authorize<R> = options.authorize ?? options.signIn.authorize;
-  const api = adminHandler<R>(admin, {
-    path: base,
-    authorize,
-    ...(hosts === undefined ? {} : { hosts }),
-    ...(onError === undefined ? {} : { onError }),
-  });
+  const mount = { path: base, ...given({ hosts, onError }) };
+  const api = adminHandler<R>(admin, { ...mount, authorize });
   const served: Served<R> = { admin, base, authorize, signIn, api, onError };
-  return async (request, response, next) => {
-    const { path } = targetOf(request);
-    const isOurs = path === base || path.startsWith(`${base}/`);
-    if (!isOurs && next !== undefined) return next();
-    try {
-      if (admin.isClosing()) closeAfterwards(response);
-      if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
-      checkHost(request, hosts);
-      await serve(served, request, response, path.slice(base.length));
-    } catch (error) {
-      sendFailure(response, error, onError);
-    }
-  };
+  return mounted<R>(admin, mount, (request, response, { path }) =>
+    serve(served, request, response, path),
+  );
 }
 
 interface Served<R extends IncomingMessage> {
@@ -107,7 +98,6 @@ interface Served<R extends IncomingMessage> {
   readonly onError: ((error: unknown) => void) | undefined;
 }
 
-/** @throws AdminError */
 async function serve<R extends IncomingMessage>(
   served: Served<R>,
   request: R,
@@ -116,11 +106,11 @@ async function serve<R extends IncomingMessage>(
 ): Promise<void> {
   const { admin, base, signIn, api } = served;
   if (path === '/api' || path.startsWith('/api/')) return api(request, response);
-  const here = { request, response, base, path, audit: admin.audit, clock: admin.clock };
+  const here = { admin, request, response, base, path };
   if (signIn !== undefined && (await answerSignIn(here, signIn))) return;
   const isPage = path === '' || path === '/';
   // First, so that nobody can find out what exists without signing in.
-  const access = await accessOrRefusal(served, request);
+  const access = await accessOf(served.authorize, request, admin.clock).catch(adminErrorOf);
   if (!('actor' in access)) {
     const refusal = access;
     if (!isPage || !isRead(request)) throw refusal;
@@ -142,32 +132,14 @@ async function serve<R extends IncomingMessage>(
   sendHtml(response, consoleHtml(base, admin.title, signIn !== undefined));
 }
 
-async function accessOrRefusal<R extends IncomingMessage>(
-  { authorize, admin }: Served<R>,
-  request: R,
-): Promise<AdminAccess | AdminError> {
-  try {
-    return await accessOf(authorize, request, admin.clock);
-  } catch (error) {
-    return adminErrorOf(error);
-  }
-}
-
-interface ConsoleRequest {
+interface ConsoleRequest extends Pick<Served<IncomingMessage>, 'admin' | 'base'> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly base: string;
-  /** Below it: `/sign-in`. */
+  /** Below `base`: `/sign-in`. */
   readonly path: string;
-  readonly audit: Audit;
-  readonly clock: Clock;
 }
 
-/**
- * Answers the paths that need no session; false for all others.
- *
- * @throws AdminError
- */
+/** Answers the paths that need no session; false for all others. */
 async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promise<boolean> {
   const { request, response, base, path } = here;
   const asset = signInAssets.get(path);
@@ -180,23 +152,20 @@ async function answerSignIn(here: ConsoleRequest, signIn: ConsoleSignIn): Promis
   if (asset !== undefined) throw new AdminError('method_not_allowed', 'Send GET.');
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send GET or POST.');
   checkChange(request);
-  await answerExchange(
-    here,
-    signIn.exchange(request, tokenOf(await readJson(request, here.clock))),
-  );
+  const token = tokenOf(await readJson(request, here.admin.clock));
+  await answerExchange(here, signIn.exchange(request, token));
   return true;
 }
 
-/** @throws AdminError */
 async function answerSignOut(
-  { request, response, base, audit }: ConsoleRequest,
+  { admin, request, response, base }: ConsoleRequest,
   signIn: ConsoleSignIn,
   actor: string,
 ): Promise<void> {
   if (request.method !== 'POST') throw new AdminError('method_not_allowed', 'Send POST.');
   checkChange(request);
   const signOut = async (): Promise<void> => signIn.signOut(request);
-  await audit.run(signing('console.sign_out', actor, request), signOut);
+  await admin.audit.run(signing('console.sign_out', actor, request), signOut);
   sendCookie(response, sessionCookie(request, base, { id: '', ageMs: 0 }));
 }
 
@@ -205,7 +174,7 @@ function isRead({ method }: IncomingMessage): boolean {
 }
 
 async function answerExchange(
-  { request, response, base, audit }: ConsoleRequest,
+  { admin: { audit }, request, response, base }: ConsoleRequest,
   result: ConsoleExchange,
 ): Promise<void> {
   if ('sessionId' in result) {
@@ -223,12 +192,9 @@ async function answerExchange(
   }
   // These have no entries: otherwise anybody could fill the audit trail.
   const message = 'Too many invalid links. Try again in a minute.';
-  sendJson(
-    response,
-    429,
-    { error: { code: 'too_many_attempts', message } },
-    { 'retry-after': String(Math.ceil(result.retryAfterMs / 1_000)) },
-  );
+  const error = { code: 'too_many_attempts', message };
+  const seconds = Math.ceil(result.retryAfterMs / 1_000);
+  sendJson(response, 429, { error }, { 'retry-after': String(seconds) });
 }
 
 /** The subject of an audit entry; the address may be that of a proxy. */

@@ -3,12 +3,10 @@
  * cookie. Tokens and sessions are kept in memory by their digests. Neither can be used as an API
  * key.
  */
-
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { AdminAccess } from '../admin/http/access.ts';
-import { targetOf } from '../admin/http/request.ts';
+import { type AdminAccess, targetOf } from '../admin/http/request.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { aClock, checkMakerOptions, strict, text } from '../ports/set-up.ts';

@@ -2,15 +2,12 @@
  * Converts prices from and to the form that is written by hand, for files, tables and usage
  * records.
  */
-
 import { ConfigurationError } from '../errors.ts';
 import {
-  type CostMember,
   costMembers,
   type ImagePrice,
   type MemberPrice,
   type MemberPrices,
-  type Nanos,
   type Price,
   type PriceTier,
   type TokenPrice,
@@ -18,16 +15,16 @@ import {
 } from '../money.ts';
 import { refuseProblems, setUpProblems } from '../ports/set-up.ts';
 import { formatMoney, money } from './amount.ts';
-import type {
-  ImagePriceRow,
-  MemberPriceInput,
-  MembersInput,
-  PriceJson,
-  RatesInput,
-  TierInput,
-  TokenPriceInput,
-} from './price-json.ts';
-import { priceJsonSchema } from './schema.ts';
+import {
+  type ImagePriceRow,
+  type MemberPriceInput,
+  type MembersInput,
+  type OptionalRates,
+  type PriceJson,
+  priceJsonSchema,
+  type TierInput,
+  type TokenPriceInput,
+} from './schema.ts';
 
 /**
  * Creates a price per token from units per million tokens: `tokenPrice({ input: '0.15', output:
@@ -85,10 +82,10 @@ export function priceToJson(price: Price): PriceJson {
     case 'token':
       return {
         per: 'token',
-        ...ratesJson(price.rates),
+        ...converted(price.rates, formatMoney),
         tiers: price.tiers?.map(({ aboveInputTokens, rates }) => ({
           aboveInputTokens,
-          ...ratesJson(rates),
+          ...converted(rates, formatMoney),
         })),
         members: membersJson(price.members),
       };
@@ -131,14 +128,14 @@ function checkForm(value: unknown, place: string): asserts value is PriceJson {
 function tokenPriceFrom({ tiers, members, ...rates }: TokenPriceInput): TokenPrice {
   return {
     per: 'token',
-    rates: ratesFrom(rates),
+    rates: converted(rates, money),
     ...(tiers === undefined ? {} : { tiers: tiers.map(tierFrom) }),
     ...membersFrom(members),
   };
 }
 
 function tierFrom({ aboveInputTokens, ...rates }: TierInput): PriceTier {
-  return { aboveInputTokens, rates: ratesFrom(rates) };
+  return { aboveInputTokens, rates: converted(rates, money) };
 }
 
 function imagePriceFrom({ rows, members }: Extract<PriceJson, { per: 'image' }>): ImagePrice {
@@ -153,7 +150,7 @@ function imagePriceFrom({ rows, members }: Extract<PriceJson, { per: 'image' }>)
   };
 }
 
-const optionalRates: readonly Exclude<keyof TokenRates, 'input'>[] = [
+const optionalRates = [
   'output',
   'cachedInput',
   'cacheWrite5m',
@@ -164,36 +161,17 @@ const optionalRates: readonly Exclude<keyof TokenRates, 'input'>[] = [
   'imageInput',
   'imageOutput',
   'videoInput',
-];
+] as const satisfies readonly (keyof TokenRates)[];
 
-type OptionalRates<Amount> = { [Name in (typeof optionalRates)[number]]?: Amount };
-
-function ratesFrom(inputs: RatesInput): TokenRates {
-  const rates: OptionalRates<Nanos> = {};
-  for (const name of optionalRates) {
-    const amount = inputs[name];
-    if (amount !== undefined) rates[name] = money(amount);
-  }
-  return { input: money(inputs.input), ...rates };
-}
-
-function ratesJson(rates: TokenRates): RatesInput {
-  const inputs: OptionalRates<string> = {};
-  for (const name of optionalRates) {
-    const rate = rates[name];
-    if (rate !== undefined) inputs[name] = formatMoney(rate);
-  }
-  return { input: formatMoney(rates.input), ...inputs };
+function converted<From, To>(
+  rates: { readonly input: From } & OptionalRates<From | undefined>,
+  convert: (amount: From) => To,
+) {
+  return { input: convert(rates.input), ...mapped(optionalRates, rates, convert) };
 }
 
 function membersFrom(inputs: MembersInput | undefined): { readonly members?: MemberPrices } {
-  if (inputs === undefined) return {};
-  const members: { [Row in CostMember]?: MemberPrice } = {};
-  for (const row of costMembers) {
-    const input = inputs[row];
-    if (input !== undefined) members[row] = memberFrom(input);
-  }
-  return { members };
+  return inputs === undefined ? {} : { members: mapped(costMembers, inputs, memberFrom) };
 }
 
 function memberFrom(input: MemberPriceInput): MemberPrice {
@@ -207,16 +185,23 @@ function memberFrom(input: MemberPriceInput): MemberPrice {
 }
 
 function membersJson(members: MemberPrices | undefined): MembersInput | undefined {
-  if (members === undefined) return undefined;
-  const inputs: { [Row in CostMember]?: MemberPriceInput } = {};
-  for (const row of costMembers) {
-    const price = members[row];
-    if (price === undefined) continue;
-    const { perCallNanos, ...others } = price;
-    inputs[row] = {
-      ...others,
-      ...(perCallNanos === undefined ? {} : { perCall: formatMoney(perCallNanos) }),
-    };
+  return members && mapped(costMembers, members, memberJson);
+}
+
+function memberJson({ perCallNanos, ...others }: MemberPrice): MemberPriceInput {
+  return perCallNanos === undefined ? others : { ...others, perCall: formatMoney(perCallNanos) };
+}
+
+/** The members of these names that are there, converted. */
+function mapped<Name extends string, From, To>(
+  names: readonly Name[],
+  values: { readonly [Each in Name]?: From | undefined },
+  convert: (value: From) => To,
+): { [Each in Name]?: To } {
+  const all: { [Each in Name]?: To } = {};
+  for (const name of names) {
+    const value = values[name];
+    if (value !== undefined) all[name] = convert(value);
   }
-  return inputs;
+  return all;
 }

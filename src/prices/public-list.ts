@@ -1,10 +1,11 @@
 /**
  * Reads prices from the public list of `@pydantic/genai-prices`, so that hosts need not type them.
  */
+import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { TokenPrice } from '../money.ts';
 import { tokenPrice } from './codec.ts';
-import type { RatesInput } from './price-json.ts';
+import type { RatesInput } from './schema.ts';
 
 /** The part of the package that is used; any object of this form works. */
 export interface PublicPriceList {
@@ -73,22 +74,21 @@ export function pricesFrom(list: PublicPriceList): PriceOf {
   };
 }
 
-interface ListedRate {
-  readonly base: number;
-  readonly tiers: readonly ListedTier[];
-}
+const tier = z.object({ start: z.number(), price: z.number() });
+/** A number, or an object of the package with tiers. */
+const listedRate = z.union([
+  z.number().transform((base) => ({ base, tiers: [] })),
+  z.object({ base: z.number(), tiers: z.array(tier) }),
+]);
 
-interface ListedTier {
-  readonly start: number;
-  readonly price: number;
-}
+type ListedRate = z.infer<typeof listedRate>;
 
 function ratesIn(prices: object, name: string): ReadonlyMap<RateName, ListedRate> {
   const rates = new Map<RateName, ListedRate>();
   for (const [key, value] of Object.entries(prices)) {
     if (value === undefined || ignoredRates.has(key)) continue;
     const rate = rateNames.get(key);
-    const listed = rateFrom(value);
+    const { data: listed } = listedRate.safeParse(value);
     if (rate === undefined || listed === undefined) {
       throw new ConfigurationError(
         `pricesFrom: ${name} has a price that is not per token, ${key}. Set its price yourself.`,
@@ -98,25 +98,6 @@ function ratesIn(prices: object, name: string): ReadonlyMap<RateName, ListedRate
   }
   if (rates.has('input')) return rates;
   throw new ConfigurationError(`pricesFrom: ${name} has no input price. Set its price yourself.`);
-}
-
-/** A number, or an object of the package with tiers. */
-function rateFrom(value: unknown): ListedRate | undefined {
-  if (typeof value === 'number') return { base: value, tiers: [] };
-  if (typeof value !== 'object' || value === null) return undefined;
-  const base: unknown = Reflect.get(value, 'base');
-  const tiers: unknown = Reflect.get(value, 'tiers');
-  if (typeof base !== 'number' || !Array.isArray(tiers) || !tiers.every(isTier)) return undefined;
-  return { base, tiers };
-}
-
-function isTier(tier: unknown): tier is ListedTier {
-  return (
-    typeof tier === 'object' &&
-    tier !== null &&
-    typeof Reflect.get(tier, 'start') === 'number' &&
-    typeof Reflect.get(tier, 'price') === 'number'
-  );
 }
 
 function ratesAt(rates: ReadonlyMap<RateName, ListedRate>, start: number): RatesInput {

@@ -2,9 +2,8 @@
 /** Every refusal says what it means, also if it has only a code. */
 import { describe, expect, it } from 'vitest';
 import { adminErrorOf } from '../../src/admin/admin-error.ts';
-import { refusalSummary } from '../../src/admin/call-summary.ts';
-import { codeMeanings } from '../../src/admin/explained.ts';
-import { cannot } from '../../src/admin/key-errors.ts';
+import { codeMeanings, refusalSummary } from '../../src/admin/call-summary.ts';
+import { cannot } from '../../src/admin/keys.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { failureMeanings } from '../../src/failure-meanings.ts';
 import { adminSetup } from './admin-host.ts';

@@ -10,7 +10,7 @@ import { configFile } from '../../src/command/config/read.ts';
 import { jsonLog } from '../../src/command/log.ts';
 import { countLosses } from '../../src/command/serve/losses.ts';
 import { openGateway } from '../../src/command/serve/open-gateway.ts';
-import { type LiveConfig, liveConfig } from '../../src/command/serve/reload.ts';
+import { type LiveConfig, liveConfig } from '../../src/command/serve/serve.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { commandFolder, surroundings } from './called.ts';
 import { modelAt } from './served.ts';

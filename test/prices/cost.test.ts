@@ -7,8 +7,7 @@ import type { JsonValue } from '../../src/json.ts';
 import type { Price, Usage } from '../../src/money.ts';
 import { formatMoney } from '../../src/prices/amount.ts';
 import { imagePrice, tokenPrice } from '../../src/prices/codec.ts';
-import { costOf, type PricedRequest } from '../../src/prices/cost.ts';
-import { mostExpensiveUnit } from '../../src/prices/tokens.ts';
+import { costOf, mostExpensiveUnit, type PricedRequest } from '../../src/prices/cost.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { anyPrice, anyUsage } from './arbitrary.ts';
 

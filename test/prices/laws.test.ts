@@ -16,8 +16,14 @@ import {
   type ToolCalls,
   type Usage,
 } from '../../src/money.ts';
-import { costOf, maxCostOf, type PricedRequest, type UsageBound } from '../../src/prices/cost.ts';
-import { mostExpensiveInput, mostExpensiveUnit } from '../../src/prices/tokens.ts';
+import {
+  costOf,
+  maxCostOf,
+  mostExpensiveInput,
+  mostExpensiveUnit,
+  type PricedRequest,
+  type UsageBound,
+} from '../../src/prices/cost.ts';
 import { anyUsage } from './arbitrary.ts';
 
 type Kind = keyof TokenRates;

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FailureReason } from '../../src/failure-reasons.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
-import { mostExpensiveUnit } from '../../src/prices/tokens.ts';
+import { mostExpensiveUnit } from '../../src/prices/cost.ts';
 import {
   type Availability,
   type Choice,

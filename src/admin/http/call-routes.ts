@@ -1,36 +1,45 @@
-/** The routes of calls, of reports and of the live figures. */
+/** The routes of calls, of recorded refusals, of reports and of the live figures. */
 import { z } from 'zod';
+import { protocolNames } from '../../apis.ts';
+import { errorCodes } from '../../errors.ts';
+import { failureReasons } from '../../failure-reasons.ts';
+import { matching } from '../../ports/set-up.ts';
 import { callOutcomes } from '../../ports/usage-sink.ts';
-import type { UsageFilter, UsageReportQuery } from '../../stores/sql/usage-report.ts';
-import { AdminError, invalid } from '../admin-error.ts';
-import { type Route, route } from './route.ts';
+import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
+import { invalid } from '../admin-error.ts';
 import {
   anId,
   get,
-  given,
-  groupingPair,
-  groupingsOf,
+  groupings,
   integer,
-  name,
   nanos,
   nowQuery,
-  numberOf,
-  outcome,
+  paging,
   post,
+  type Route,
+  route,
+  selection,
   shortText,
-} from './shapes.ts';
+  usageGroupingOf,
+  usageGroupings,
+} from './route.ts';
 
 const filter = {
-  fromMs: integer.optional(),
-  toMs: integer.optional(),
-  keyId: shortText.optional(),
-  group: shortText.optional(),
-  modelId: shortText.optional(),
-  channelId: shortText.optional(),
-  outcome: outcome.optional(),
+  fromMs: integer.exactOptional(),
+  toMs: integer.exactOptional(),
+  ...selection,
+  channelId: shortText.exactOptional(),
+  outcome: z.enum(callOutcomes).exactOptional(),
 };
-const paging = { after: z.string().max(256).optional(), limit: integer.optional() };
-const report = { ...filter, by: groupingPair, fromMs: integer, toMs: integer };
+const requestId = shortText.exactOptional();
+const names = [...usageGroupings, 'metadata\\.[^,]+'];
+const keysForm = 'must be one or two groupings: key,model';
+const report = {
+  ...filter,
+  by: groupings({ form: keysForm, maxLength: 300, names }, usageGroupingOf),
+  fromMs: integer,
+  toMs: integer,
+};
 
 export const callRoutes: readonly Route[] = [
   route({
@@ -47,26 +56,21 @@ export const callRoutes: readonly Route[] = [
     summary: 'Calls of the log, and the refused requests that this process remembers',
     query: z.strictObject({
       ...filter,
-      outcome: z.enum([...callOutcomes, 'refused']).optional(),
+      outcome: z.enum([...callOutcomes, 'refused']).exactOptional(),
       ...paging,
-      requestId: shortText.optional(),
-      code: shortText.optional(),
+      requestId,
+      code: shortText.exactOptional(),
     }),
     reply: 'CallPage',
-    run: async ({ admin, query: { requestId, code, outcome, after, limit, ...rest } }) => ({
-      json: await admin.calls.list({
-        ...filterOf(rest),
-        ...given({ requestId, code, outcome, after, limit: numberOf(limit) }),
-      }),
-    }),
+    run: async ({ admin, query }) => ({ json: await admin.calls.list(query) }),
   }),
   route({
     ...get,
     path: '/calls.csv',
     summary: 'Calls of the log as CSV',
-    query: z.strictObject({ ...filter, requestId: shortText.optional() }),
-    run: async ({ admin, query: { requestId, ...rest }, signal }) => ({
-      csv: admin.usage.callsCsv({ ...filterOf(rest), ...given({ requestId }) }, { signal }),
+    query: z.strictObject({ ...filter, requestId }),
+    run: async ({ admin, query, signal }) => ({
+      csv: admin.usage.callsCsv(query, { signal }),
       fileName: 'calls.csv',
     }),
   }),
@@ -84,17 +88,16 @@ export const callRoutes: readonly Route[] = [
     action: 'call.resolve',
     body: z.strictObject({
       ran: z.boolean(),
-      chargeNanos: nanos.optional(),
-      reservationId: shortText.optional(),
+      chargeNanos: nanos.exactOptional(),
+      reservationId: shortText.exactOptional(),
     }),
     reply: 'Resolution',
-    run: async ({ admin, access, id, body: { ran, chargeNanos, reservationId } }) => {
+    run: async ({ admin, access, id, body: { ran, chargeNanos, ...rest } }) => {
       if (!ran && chargeNanos !== undefined) {
         throw invalid('chargeNanos', 'A call that did not run is not charged.');
       }
-      const charge = chargeNanos === undefined ? {} : { chargeNanos: BigInt(chargeNanos) };
-      const found = ran ? ({ ran, ...charge } as const) : ({ ran } as const);
-      const resolution = { ...found, ...given({ reservationId }) };
+      const charge = chargeNanos === undefined ? {} : { chargeNanos };
+      const resolution = ran ? { ran, ...charge, ...rest } : { ran, ...rest };
       return { json: await admin.calls.resolve(access.actor, id, resolution) };
     },
   }),
@@ -102,20 +105,23 @@ export const callRoutes: readonly Route[] = [
     ...get,
     path: '/usage',
     summary: 'Sums of the log by one or two groupings: by=key,model',
-    query: z.strictObject({ ...report, ...paging, sort: z.enum(['charge', 'name']).optional() }),
+    query: z.strictObject({
+      ...report,
+      ...paging,
+      sort: z.enum(['charge', 'name']).exactOptional(),
+    }),
     reply: 'Usage',
-    run: async ({ admin, query: { by, sort, after, limit, ...rest }, signal }) => {
-      const page = given({ sort, after, limit: numberOf(limit) });
-      return { json: await admin.usage.report({ ...reportOf(by, rest), ...page }, { signal }) };
-    },
+    run: async ({ admin, query, signal }) => ({
+      json: await admin.usage.report(query, { signal }),
+    }),
   }),
   route({
     ...get,
     path: '/usage.csv',
     summary: 'All rows of /usage as CSV',
     query: z.strictObject(report),
-    run: async ({ admin, query: { by, ...rest }, signal }) => ({
-      csv: admin.usage.reportCsv(reportOf(by, rest), { signal }),
+    run: async ({ admin, query, signal }) => ({
+      csv: admin.usage.reportCsv(query, { signal }),
       fileName: 'usage.csv',
     }),
   }),
@@ -128,12 +134,15 @@ export const callRoutes: readonly Route[] = [
         .string()
         .regex(/^(?:\d{4}-\d{2}(?:-\d{2})?)?$/, 'must be a month or a day, or empty')
         .refine(isPeriod, 'must be a month or a day that exists'),
-      subject: anId.optional(),
-      partition: name.optional(),
+      subject: anId.exactOptional(),
+      partition: matching(
+        /^[A-Za-z0-9._-]{1,64}$/,
+        'must match [A-Za-z0-9._-]{1,64}',
+      ).exactOptional(),
     }),
     reply: 'Books',
-    run: async ({ admin, query: { period, ...rest }, signal }) => ({
-      json: { data: await admin.usage.books({ period, ...given(rest) }, { signal }) },
+    run: async ({ admin, query, signal }) => ({
+      json: { data: await admin.usage.books(query, { signal }) },
     }),
   }),
 ];
@@ -145,21 +154,49 @@ function isPeriod(text: string): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
 }
 
-type FilterTexts = {
-  [Name in keyof UsageFilter]:
-    | (Name extends 'fromMs' | 'toMs' ? string : UsageFilter[Name])
-    | undefined;
-};
+const reasonsForm = 'must be one or two groupings: code,reason';
+const refusalReport = z.strictObject({
+  by: groupings({ form: reasonsForm, maxLength: 64, names: refusalGroupings }, (text) =>
+    refusalGroupings.find((grouping) => grouping === text),
+  ).refine((pair) => typeof pair === 'string' || pair[0] !== pair[1], reasonsForm),
+  fromMs: integer,
+  toMs: integer,
+  ...selection,
+  protocol: z.enum(protocolNames).exactOptional(),
+  code: z.enum(errorCodes).exactOptional(),
+  reason: z.enum(failureReasons).exactOptional(),
+});
 
-function filterOf({ fromMs, toMs, ...names }: FilterTexts): UsageFilter {
-  return given({ ...names, fromMs: numberOf(fromMs), toMs: numberOf(toMs) });
-}
-
-function reportOf(
-  by: string,
-  { fromMs, toMs, ...names }: FilterTexts & { readonly fromMs: string; readonly toMs: string },
-): UsageReportQuery {
-  const groupings = groupingsOf(by);
-  if (groupings === undefined) throw new AdminError('invalid_request', 'by is not valid.');
-  return { ...filterOf(names), by: groupings, fromMs: Number(fromMs), toMs: Number(toMs) };
-}
+export const refusalRoutes: readonly Route[] = [
+  route({
+    ...get,
+    path: '/refusals',
+    summary: 'Sums of the recorded refusals by one or two groupings: by=code,reason',
+    query: refusalReport.extend({ ...paging, sort: z.enum(['refusals', 'name']).exactOptional() }),
+    reply: 'Refusals',
+    run: async ({ admin, query }) => ({ json: await admin.refusals.report(query) }),
+  }),
+  route({
+    ...get,
+    path: '/refusals/reasons',
+    summary: 'Why requests were refused lately: by the log, else by this process',
+    query: z.strictObject({
+      fromMs: integer,
+      keyId: selection.keyId,
+      modelId: selection.modelId,
+      code: shortText.exactOptional(),
+    }),
+    reply: 'RefusalReasons',
+    run: async ({ admin, query }) => ({ json: { data: await admin.refusals.reasons(query) } }),
+  }),
+  route({
+    ...get,
+    path: '/refusals.csv',
+    summary: 'All rows of /refusals as CSV',
+    query: refusalReport,
+    run: async ({ admin, query }) => ({
+      csv: admin.refusals.csv(query),
+      fileName: 'refusals.csv',
+    }),
+  }),
+];

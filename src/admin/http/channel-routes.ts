@@ -7,12 +7,11 @@ import type { JsonValue } from '../../json.ts';
 import { priceFromJson } from '../../prices/codec.ts';
 import { costJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
-import { type Route, route } from './route.ts';
-import { get, given, post, shortText } from './shapes.ts';
+import { get, post, type Route, route, shortText } from './route.ts';
 
-const where = z.enum(['process', 'everywhere']).optional();
+const where = z.enum(['process', 'everywhere']).exactOptional();
 const weight = z.number().min(0).max(1_000_000);
-const modelId = shortText.optional();
+const modelId = shortText.exactOptional();
 
 /** Any parsed JSON; the catalog's own check says what is wrong with it. */
 const parsedJson = z.custom<JsonValue>((value) => value !== undefined);
@@ -33,7 +32,7 @@ export const channelRoutes: readonly Route[] = [
     body: z.strictObject({ where }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.disable(access.actor, id, given(body)),
+      json: await admin.channels.disable(access.actor, id, body),
     }),
   }),
   route({
@@ -41,10 +40,10 @@ export const channelRoutes: readonly Route[] = [
     path: '/channels/{id}/enable',
     summary: 'Enables a channel in this process, or everywhere by a weight',
     action: 'channel.enable',
-    body: z.strictObject({ where, weight: weight.optional() }),
+    body: z.strictObject({ where, weight: weight.exactOptional() }),
     reply: 'ChannelChanged',
     run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.enable(access.actor, id, given(body)),
+      json: await admin.channels.enable(access.actor, id, body),
     }),
   }),
   route({
@@ -54,11 +53,8 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.weight',
     body: z.strictObject({ weight, modelId }),
     reply: 'ChannelChanged',
-    run: async ({ admin, access, id, body: { weight: share, modelId: model } }) => ({
-      json: await admin.channels.setWeight(access.actor, id, {
-        weight: share,
-        ...given({ modelId: model }),
-      }),
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.channels.setWeight(access.actor, id, body),
     }),
   }),
   route({
@@ -68,11 +64,8 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.priority',
     body: z.strictObject({ priority: z.int().min(-1_000_000).max(1_000_000), modelId }),
     reply: 'ChannelChanged',
-    run: async ({ admin, access, id, body: { priority, modelId: model } }) => ({
-      json: await admin.channels.setPriority(access.actor, id, {
-        priority,
-        ...given({ modelId: model }),
-      }),
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.channels.setPriority(access.actor, id, body),
     }),
   }),
   route({
@@ -86,8 +79,7 @@ export const channelRoutes: readonly Route[] = [
       const { cost: stated } = body;
       const cost = stated === null || stated === 'reported' ? stated : priceFromJson(stated);
       if (cost === undefined) throw new AdminError('invalid_request', 'cost is not a price.');
-      const change = { cost, ...given({ modelId: body.modelId }) };
-      return { json: await admin.channels.setCost(access.actor, id, change) };
+      return { json: await admin.channels.setCost(access.actor, id, { ...body, cost }) };
     },
   }),
   route({

@@ -9,21 +9,30 @@ import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf, isAdminError } from '../admin-error.ts';
 import type { NowRange } from '../now.ts';
-import { type AdminAccess, type Authorize, accessOf, checkChange, sessionOf } from './access.ts';
-import { csvExports, type SendExport } from './exports.ts';
 import { adminOpenApi } from './openapi.ts';
 import {
   closeAfterwards,
+  csvExports,
   jsonTextOf,
   reportedError,
+  type SendExport,
   sendFailure,
   sendJson,
   startReply,
 } from './reply.ts';
-import { checkHost, hostNames, readJson, targetOf } from './request.ts';
-import { checkedBy, type Route, type RouteReply } from './route.ts';
+import {
+  type AdminAccess,
+  type Authorize,
+  accessOf,
+  checkChange,
+  checkHost,
+  hostNames,
+  readJson,
+  sessionOf,
+  targetOf,
+} from './request.ts';
+import { checkedBy, nowQuery, type Route, type RouteReply } from './route.ts';
 import { checkTexts, routeAt } from './routes.ts';
-import { nowQuery } from './shapes.ts';
 
 /** Where the handler is mounted, and who may use it. */
 export interface AdminHandlerOptions<R extends IncomingMessage = IncomingMessage> {
@@ -73,38 +82,57 @@ export function adminHandler<R extends IncomingMessage = IncomingMessage>(
     path: 'Give it the path below which it is mounted',
     authorize: 'Give it a function that returns { actor, can } for a signed-in operator',
   });
-  const base = `${options.path}/api`;
   const sendExport = csvExports(admin.clock);
-  return async (request, response, next) => {
-    const url = targetOf(request);
-    const isOurs = url.path === base || url.path.startsWith(`${base}/`);
-    if (!isOurs && next !== undefined) return next();
-    const path = url.path.slice(base.length);
+  const mount = { ...options, path: `${options.path}/api` };
+  return mounted(admin, mount, async (request, response, target) => {
     const left = new AbortController();
     response.once('close', () => left.abort());
     const { signal } = left;
     try {
+      await serve({ admin, options, sendExport, request, response, signal, ...target });
+    } catch (error) {
+      if (error !== signal.reason) throw error;
+    }
+  });
+}
+
+/**
+ * Serves what is at a path and below it. Other paths go to `next`; without `next` they are answered
+ * with 404. Never rejects.
+ */
+export function mounted<R extends IncomingMessage>(
+  admin: Admin,
+  { path: base, hosts, onError }: Omit<AdminHandlerOptions, 'authorize'>,
+  answer: (request: R, response: ServerResponse, target: Target) => Promise<void>,
+): AdminHandler<R> {
+  return async (request, response, next) => {
+    const { path, query } = targetOf(request);
+    const isOurs = path === base || path.startsWith(`${base}/`);
+    if (!isOurs && next !== undefined) return next();
+    try {
       if (admin.isClosing()) closeAfterwards(response);
       if (!isOurs) throw new AdminError('not_found', 'There is nothing at this path.');
-      checkHost(request, options.hosts);
-      const search = url.query;
-      await serve({ admin, options, sendExport, request, response, signal, path, search });
+      checkHost(request, hosts);
+      await answer(request, response, { path: path.slice(base.length), search: query });
     } catch (error) {
-      if (error !== signal.reason) sendFailure(response, error, options.onError);
+      sendFailure(response, error, onError);
     }
   };
 }
 
-interface Exchange<R extends IncomingMessage> {
+interface Target {
+  /** Below the path of the mount. */
+  readonly path: string;
+  readonly search: string;
+}
+
+interface Exchange<R extends IncomingMessage> extends Target {
   readonly admin: Admin;
   readonly options: AdminHandlerOptions<R>;
   readonly request: R;
   readonly response: ServerResponse;
   readonly sendExport: SendExport;
   readonly signal: AbortSignal;
-  /** Below `{path}/api`. */
-  readonly path: string;
-  readonly search: string;
 }
 
 async function serve<R extends IncomingMessage>(exchange: Exchange<R>): Promise<void> {
@@ -129,16 +157,11 @@ async function serve<R extends IncomingMessage>(exchange: Exchange<R>): Promise<
 }
 
 /** Runs a route. A change that is refused or fails leaves exactly one entry in the audit trail. */
-async function answerOf(
+async function answerOf<R extends IncomingMessage>(
   route: Route,
   id: string | undefined,
   access: AdminAccess,
-  {
-    admin,
-    request,
-    search,
-    signal,
-  }: Pick<Exchange<IncomingMessage>, 'admin' | 'request' | 'search' | 'signal'>,
+  { admin, request, search, signal }: Exchange<R>,
 ): Promise<RouteReply> {
   const { action } = route;
   try {

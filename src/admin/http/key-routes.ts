@@ -2,50 +2,41 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../ports/key-store.ts';
 import type { Admin } from '../admin.ts';
-import { type Route, route } from './route.ts';
 import {
   anId,
   get,
-  given,
-  integer,
   nanos,
-  numberOf,
+  paging,
   post,
+  type Route,
+  route,
   shortText,
   signedNanos,
-} from './shapes.ts';
+} from './route.ts';
 
 const period = z.enum(['total', 'day', 'month']);
 const count = z.int().positive();
 
 const issueBody = z.strictObject({
-  id: anId.optional(),
+  id: anId.exactOptional(),
   group: shortText,
-  limitNanos: nanos.optional(),
-  period: period.optional(),
-  expiresAtMs: count.optional(),
-  maxConcurrentCalls: count.optional(),
-  metadata: z.record(z.string().max(128), z.string().max(512)).optional(),
+  limitNanos: nanos.exactOptional(),
+  period: period.exactOptional(),
+  expiresAtMs: count.exactOptional(),
+  maxConcurrentCalls: count.exactOptional(),
+  metadata: z.record(z.string().max(128), z.string().max(512)).exactOptional(),
   quota: z
     .array(
       z.strictObject({
         id: anId,
         period,
-        limitNanos: nanos.optional(),
-        maxConcurrentCalls: count.optional(),
-        visible: z.boolean().optional(),
+        limitNanos: nanos.exactOptional(),
+        maxConcurrentCalls: count.exactOptional(),
+        visible: z.boolean().exactOptional(),
       }),
     )
     .max(8)
-    .optional(),
-});
-
-const listQuery = z.strictObject({
-  q: z.string().max(128).optional(),
-  group: shortText.optional(),
-  disabled: z.enum(['true', 'false']).optional(),
-  after: z.string().max(256).optional(),
-  limit: integer.optional(),
+    .exactOptional(),
 });
 
 export const keyRoutes: readonly Route[] = [
@@ -53,18 +44,18 @@ export const keyRoutes: readonly Route[] = [
     ...get,
     path: '/keys',
     summary: 'Keys with their balances, by id',
-    query: listQuery,
+    query: z.strictObject({
+      q: z.string().max(128).exactOptional(),
+      group: shortText.exactOptional(),
+      disabled: z
+        .enum(['true', 'false'])
+        .transform((text) => text === 'true')
+        .exactOptional(),
+      ...paging,
+    }),
     reply: 'KeyPage',
-    run: async ({ admin, query: { q, group, disabled, after, limit } }) => ({
-      json: await admin.keys.list(
-        given({
-          search: q,
-          group,
-          after,
-          disabled: disabled === undefined ? undefined : disabled === 'true',
-          limit: numberOf(limit),
-        }),
-      ),
+    run: async ({ admin, query: { q, ...query } }) => ({
+      json: await admin.keys.list(q === undefined ? query : { ...query, search: q }),
     }),
   }),
   route({
@@ -83,19 +74,7 @@ export const keyRoutes: readonly Route[] = [
     reply: 'IssuedKey',
     status: 201,
     run: async ({ admin, access, body }) => {
-      const { group, limitNanos, quota, ...rest } = body;
-      const { secret, key } = await admin.keys.issue(access.actor, {
-        group,
-        ...given({
-          ...rest,
-          limitNanos: amount(limitNanos),
-          quota: quota?.map(({ id, period, limitNanos: limit, ...other }) => ({
-            id,
-            period,
-            ...given({ ...other, limitNanos: amount(limit) }),
-          })),
-        }),
-      });
+      const { secret, key } = await admin.keys.issue(access.actor, body);
       return { json: issuedReply(secret, key, admin) };
     },
   }),
@@ -104,11 +83,11 @@ export const keyRoutes: readonly Route[] = [
     path: '/keys/{id}/rotate',
     summary: 'Issues a key in place of this one, which stays valid for overlapMs',
     action: 'key.rotate',
-    body: z.strictObject({ overlapMs: z.int().min(0).optional(), id: anId.optional() }),
+    body: z.strictObject({ overlapMs: z.int().min(0).exactOptional(), id: anId.exactOptional() }),
     reply: 'RotatedKey',
     status: 201,
     run: async ({ admin, access, id, body }) => {
-      const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, given(body));
+      const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, body);
       return { json: { ...issuedReply(secret, key, admin), replaced } };
     },
   }),
@@ -119,12 +98,11 @@ export const keyRoutes: readonly Route[] = [
     path: '/keys/{id}/limit',
     summary: 'Sets the limit of a subject of a key',
     action: 'key.limit',
-    body: z.strictObject({ limitNanos: nanos, subject: anId.optional() }),
+    body: z.strictObject({ limitNanos: nanos, subject: anId.exactOptional() }),
     reply: 'Key',
-    run: async ({ admin, access, id, body: { limitNanos, subject } }) => {
-      const change = { limitNanos: BigInt(limitNanos), ...given({ subject }) };
-      return { json: await admin.keys.setLimit(access.actor, id, change) };
-    },
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.keys.setLimit(access.actor, id, body),
+    }),
   }),
   route({
     ...post,
@@ -134,13 +112,12 @@ export const keyRoutes: readonly Route[] = [
     body: z.strictObject({
       id: z.string().min(1).max(200),
       amountNanos: signedNanos,
-      subject: anId.optional(),
+      subject: anId.exactOptional(),
     }),
     reply: 'ToppedUpKey',
-    run: async ({ admin, access, id, body: { id: topUpId, amountNanos, subject } }) => {
-      const topUp = { id: topUpId, amountNanos: BigInt(amountNanos), ...given({ subject }) };
-      return { json: await admin.keys.topUp(access.actor, id, topUp) };
-    },
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.keys.topUp(access.actor, id, body),
+    }),
   }),
   route({
     ...post,
@@ -168,8 +145,4 @@ function keySwitch(task: 'disable' | 'enable', summary: string): Route {
 
 function issuedReply(secret: string, { id, group, expiresAtMs }: ApiKey, { keys }: Admin) {
   return { secret, key: { id, expiresAtMs }, warning: keys.groupWarning(group) };
-}
-
-function amount(text: string | undefined): bigint | undefined {
-  return text === undefined ? undefined : BigInt(text);
 }

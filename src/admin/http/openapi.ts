@@ -1,10 +1,10 @@
 /** The OpenAPI 3.1 document of the admin interface, generated from the rows of its routes. */
+
 import { z } from 'zod';
 import type { ReplyName } from './replies.ts';
 import replySchemas from './reply-schemas.json' with { type: 'json' };
-import type { Route } from './route.ts';
+import { nowQuery, type Route } from './route.ts';
 import { routes } from './routes.ts';
-import { nowQuery } from './shapes.ts';
 
 /** A JSON document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
@@ -72,6 +72,8 @@ function refTo(name: ReplyName): object {
 function operationOf(route: Route): object {
   const { method, path, summary, query, body, reply, status = 200 } = route;
   const isChange = method === 'POST';
+  const description = isChange ? 'Done' : summary;
+  const content = reply === undefined ? textOf('text/csv') : jsonOf(refTo(reply));
   return {
     operationId: nameOf(route),
     summary,
@@ -80,17 +82,12 @@ function operationOf(route: Route): object {
       ...(isChange ? [adminHeader] : parametersOf(query)),
     ],
     ...(isChange ? { requestBody: { required: true, content: jsonOf(schemaOf(body)) } } : {}),
-    responses: {
-      [status]: {
-        description: isChange ? 'Done' : summary,
-        content:
-          reply === undefined
-            ? { 'text/csv': { schema: { type: 'string' } } }
-            : jsonOf(refTo(reply)),
-      },
-      default: { $ref: '#/components/responses/Error' },
-    },
+    responses: responsesOf({ [status]: { description, content } }),
   };
+}
+
+function responsesOf(responses: object): object {
+  return { ...responses, default: { $ref: '#/components/responses/Error' } };
 }
 
 function nameOf({ method, path }: Route): string {
@@ -99,21 +96,14 @@ function nameOf({ method, path }: Route): string {
 }
 
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } } as const;
-const adminHeader = {
-  name: 'x-tollgate-admin',
-  in: 'header',
-  required: true,
-  schema: { const: '1' },
-} as const;
+const header = { name: 'x-tollgate-admin', in: 'header' } as const;
+const adminHeader = { ...header, required: true, schema: { const: '1' } } as const;
 
 function parametersOf(query: z.ZodType): readonly object[] {
   const { properties, required } = objectSchema.parse(schemaOf(query));
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema,
-  }));
+  return Object.entries(properties).map(([name, schema]) => {
+    return { name, in: 'query', required: required.includes(name), schema };
+  });
 }
 
 const objectSchema = z.object({
@@ -130,13 +120,13 @@ function jsonOf(schema: object): object {
   return { 'application/json': { schema } };
 }
 
+function textOf(type: string): object {
+  return { [type]: { schema: { type: 'string' } } };
+}
+
 function readOf(operationId: string, summary: string, reply: object): object {
   const ok = { description: summary, content: jsonOf(reply) };
-  return {
-    operationId,
-    summary,
-    responses: { '200': ok, default: { $ref: '#/components/responses/Error' } },
-  };
+  return { operationId, summary, responses: responsesOf({ '200': ok }) };
 }
 
 function eventsOf(): object {
@@ -144,13 +134,12 @@ function eventsOf(): object {
     operationId: 'events',
     summary: 'The live figures as server-sent events',
     parameters: parametersOf(nowQuery),
-    responses: {
+    responses: responsesOf({
       '200': {
         description: 'A stream of events named now, whose data is #/components/schemas/Now',
-        content: { 'text/event-stream': { schema: { type: 'string' } } },
+        content: textOf('text/event-stream'),
       },
       '204': { description: 'This gateway is closed or being closed' },
-      default: { $ref: '#/components/responses/Error' },
-    },
+    }),
   };
 }

@@ -6,15 +6,14 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import type { Reconciliation } from '../../stores/sql/reconcile.ts';
 import type { AdminErrorCode } from '../admin-error.ts';
 import type { CallPage, CallsOfRequest, Resolved } from '../calls.ts';
-import type { CatalogCheck } from '../catalogs.ts';
-import type { ChannelChanged, ModelChannels } from '../channels.ts';
+import type { CatalogCheck, ChannelChanged, ModelChannels } from '../channels.ts';
 import type { Page } from '../deps.ts';
 import type { KeySummary } from '../key-summary.ts';
 import type { RotatedKey, ToppedUpKey } from '../keys.ts';
 import type { Now } from '../now.ts';
 import type { RefusalReason, RefusalReportPage } from '../refusals.ts';
 import type { UsageReportPage } from '../usage.ts';
-import type { AdminSession } from './access.ts';
+import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
 export interface Replies {

@@ -1,9 +1,15 @@
 /**
- * Writes replies: JSON with amounts as strings, the headers of every reply, and the answers to
- * requests that failed.
+ * Writes replies: JSON with amounts as strings, CSV exports, the headers of every reply, and the
+ * answers to requests that failed.
  */
+
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { type AdminError, adminErrorOf, adminStatusOf } from '../admin-error.ts';
+import type { Clock } from '../../clock.ts';
+import { within } from '../../ports/within.ts';
+import { swallowErrors } from '../../thrown.ts';
+import { AdminError, adminErrorOf, adminStatusOf } from '../admin-error.ts';
+import { given } from '../deps.ts';
 
 /** JSON in which amounts are decimal strings and undefined is null. */
 export function jsonTextOf(value: unknown): string {
@@ -48,7 +54,7 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   document: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers: { readonly [Name in string]?: string } = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
   const bytes = Buffer.from(jsonTextOf(document));
@@ -61,19 +67,6 @@ export function sendJson(
   response.end(bytes);
 }
 
-/** Sends an error, and closes the connection if a part of the body is unread. */
-function sendError(
-  response: ServerResponse,
-  { code, message, field }: AdminError,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const error = field === undefined ? { code, message } : { code, message, field };
-  const isHalfRead = response.req.readableDidRead && !response.req.complete;
-  const close: Readonly<Record<string, string>> =
-    code === 'body_too_large' || isHalfRead ? { connection: 'close' } : {};
-  sendJson(response, adminStatusOf[code], { error }, { ...close, ...headers });
-}
-
 /** The error of a reply; what it does not explain is reported to `onError`. */
 export function reportedError(
   error: unknown,
@@ -81,30 +74,101 @@ export function reportedError(
 ): AdminError {
   const failure = adminErrorOf(error);
   if (failure.code === 'internal_error' || failure.code === 'unavailable') {
-    report(onError, failure.cause ?? error);
+    // An error of onError itself can't be reported.
+    swallowErrors(() => onError?.(failure.cause ?? error));
   }
   return failure;
 }
 
+/** Sends an error, and closes the connection if a part of the body is unread. */
 export function sendFailure(
   response: ServerResponse,
-  error: unknown,
+  thrown: unknown,
   onError: ((error: unknown) => void) | undefined,
 ): void {
-  const failure = reportedError(error, onError);
-  sendError(response, failure, headersFor(failure));
+  const { code, message, field } = reportedError(thrown, onError);
+  const isHalfRead = response.req.readableDidRead && !response.req.complete;
+  const allow = code === 'method_not_allowed' ? allowedIn(message) : undefined;
+  const connection = code === 'body_too_large' || isHalfRead ? 'close' : undefined;
+  const error = given({ code, message, field });
+  sendJson(response, adminStatusOf[code], { error }, given({ connection, allow }));
 }
 
-function headersFor({ code, message }: AdminError): Readonly<Record<string, string>> {
-  if (code !== 'method_not_allowed') return {};
+function allowedIn(message: string): string {
   const reads = message.includes('GET') ? ['GET', 'HEAD'] : [];
-  return { allow: [...reads, ...(message.includes('POST') ? ['POST'] : [])].join(', ') };
+  return [...reads, ...(message.includes('POST') ? ['POST'] : [])].join(', ');
 }
 
-function report(onError: ((error: unknown) => void) | undefined, error: unknown): void {
+export interface CsvExport {
+  readonly fileName: string;
+  readonly csv: AsyncIterable<string>;
+}
+
+export type SendExport = ReturnType<typeof csvExports>;
+
+const maxExports = 4;
+/** A client that reads nothing for this long counts as disconnected. */
+const drainMs = 30_000;
+
+/** The exports of one handler: a few at a time, and only as fast as the client reads. */
+export function csvExports(clock: Clock) {
+  let running = 0;
+  return async (response: ServerResponse, file: CsvExport, isHead: boolean): Promise<void> => {
+    if (running >= maxExports) {
+      throw new AdminError(
+        'conflict',
+        `${maxExports} exports are running, which is the maximum. Try again when one has ended.`,
+      );
+    }
+    running += 1;
+    try {
+      await sendCsv(response, file, isHead, clock);
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+/**
+ * An error before the first piece is thrown; a later one aborts the reply, so that it does not look
+ * complete.
+ */
+async function sendCsv(
+  response: ServerResponse,
+  { fileName, csv }: CsvExport,
+  isHead: boolean,
+  clock: Clock,
+): Promise<void> {
+  const iterator = csv[Symbol.asyncIterator]();
+  let piece = await iterator.next();
+  startReply(response, 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${fileName}"`,
+  });
+  if (isHead) {
+    await iterator.return?.();
+    response.end();
+    return;
+  }
   try {
-    onError?.(error);
+    while (piece.done !== true && !response.destroyed) {
+      if (!response.write(piece.value)) await within(drained(response), drainMs, clock);
+      piece = await iterator.next();
+    }
+    response.end();
   } catch {
-    // An error of onError itself can't be reported.
+    response.destroy();
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } finally {
+    stop.abort();
   }
 }

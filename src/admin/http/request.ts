@@ -1,13 +1,15 @@
 /**
- * Reads what a request says: the JSON body of a change, its target, and the host name that it was
- * sent to.
+ * Reads what a request says: the JSON body of a change, its target, the host name that it was sent
+ * to, the operator who sends it, and whether it may change something.
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { scanJson } from '../../bytes/json/scan/scan.ts';
 import type { Clock } from '../../clock.ts';
 import { isGatewayError } from '../../errors.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import { within } from '../../ports/within.ts';
+import type { Admin } from '../admin.ts';
 import { AdminError, isAdminError } from '../admin-error.ts';
 
 const maxBodyBytes = 65_536;
@@ -17,8 +19,6 @@ const bodyMs = 10_000;
 /**
  * The parsed body. A body that a parser of the host has read is taken from `request.body`; one that
  * was read and then dropped is refused, because without its body a request may mean another change.
- *
- * @throws AdminError `body_too_large`, `invalid_request`
  */
 export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
   const stated = Number(request.headers['content-length'] ?? 0);
@@ -117,8 +117,6 @@ export const hostNames: z.ZodType<readonly string[] | undefined> = z
 /**
  * Checks that the `Host` of a request is one of `hosts`. Without them any host is allowed; on a
  * loopback address only `localhost` and loopback addresses.
- *
- * @throws AdminError `cross_origin`
  */
 export function checkHost(request: IncomingMessage, hosts: readonly string[] | undefined): void {
   if (hosts === undefined && !isLoopback(request.socket.localAddress ?? '')) return;
@@ -143,4 +141,98 @@ function hostNameOf(host: string): string | undefined {
 
 function isLoopback(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(address);
+}
+
+/** The operator who sends a request, and whether they may change something. */
+export interface AdminAccess {
+  /** Their name in the audit trail. */
+  readonly actor: string;
+  readonly can: 'read' | 'manage';
+  /**
+   * A token in a header showed who it is. Browsers add none by themselves, so the page of another
+   * site can't have sent the request: it needs neither `x-tollgate-admin` nor an `Origin`.
+   */
+  readonly via?: 'token';
+}
+
+/**
+ * Returns the operator who sends a request, by the host's own sign-in. It is called for every
+ * request, and once a minute for an event stream. undefined becomes a 401; an exception, or no
+ * result within 5 s, a 503.
+ */
+export type Authorize<R extends IncomingMessage = IncomingMessage> = (
+  request: R,
+) => MaybePromise<AdminAccess | undefined>;
+
+const authorizeMs = 5_000;
+
+export async function accessOf<R extends IncomingMessage>(
+  authorize: Authorize<R>,
+  request: R,
+  clock: Clock,
+): Promise<AdminAccess> {
+  let access: AdminAccess | undefined;
+  try {
+    access = await within(Promise.resolve(authorize(request)), authorizeMs, clock);
+  } catch (cause) {
+    throw new AdminError('unavailable', 'The sign-in could not be checked. Try again.', { cause });
+  }
+  if (access === undefined || access === null) {
+    throw new AdminError('not_signed_in', 'Sign in first.');
+  }
+  const { actor, can, via } = access;
+  if (typeof actor === 'string' && actor !== '' && (can === 'read' || can === 'manage')) {
+    return { actor, can, ...(via === 'token' ? { via } : {}) };
+  }
+  throw new AdminError('unavailable', 'authorize must return { actor, can } or undefined.');
+}
+
+/**
+ * Checks that a request was made by a page of this origin, by a script that sends this header on
+ * purpose, or with a token: across origins, browsers send neither the header nor JSON without a
+ * CORS preflight, which this handler never allows.
+ */
+export function checkChange({ headers }: IncomingMessage, via?: AdminAccess['via']): void {
+  if (via !== 'token' && headers['x-tollgate-admin'] !== '1') {
+    throw new AdminError('cross_origin', 'Send the header x-tollgate-admin: 1.');
+  }
+  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i.test(headers['content-type'] ?? '')) {
+    throw new AdminError('unsupported_media_type', 'Send content-type: application/json.');
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new AdminError('unsupported_media_type', 'Send the body without a content-encoding.');
+  }
+  if (via !== 'token' && !isSameOrigin(headers)) {
+    throw new AdminError(
+      'cross_origin',
+      'Send the request from a page of this origin, or set the header Origin to this origin.',
+    );
+  }
+}
+
+/** `Sec-Fetch-Site` can't be set by scripts; without it the `Origin` must be that of this host. */
+function isSameOrigin({ origin, host, ...headers }: IncomingMessage['headers']): boolean {
+  if (origin === 'null') return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
+  const { host: originHost, protocol, origin: whole } = new URL(origin);
+  return whole === origin && /^https?:$/.test(protocol) && originHost === host.toLowerCase();
+}
+
+/** Who is signed in, and what the console can show and change. */
+export interface AdminSession extends AdminAccess {
+  readonly title: string;
+  readonly nowMs: number;
+  /**
+   * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
+   */
+  readonly keyCacheMs: number | undefined;
+  readonly capabilities: Admin['capabilities'];
+}
+
+export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
+  const { title, clock, keyCacheMs, capabilities } = admin;
+  return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };
 }

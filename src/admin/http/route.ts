@@ -1,11 +1,15 @@
 /** The definition of a route: its path, the access it needs, its schemas, and what it runs. */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { printableId } from '../../ports/quota-input.ts';
+import { matching, strict } from '../../ports/set-up.ts';
+import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
-import type { AdminAccess } from './access.ts';
-import type { CsvExport } from './exports.ts';
+import { nowRanges } from '../now.ts';
 import type { Replies, ReplyName } from './replies.ts';
+import type { CsvExport } from './reply.ts';
+import type { AdminAccess } from './request.ts';
 
 export type RouteReply<Reply = unknown> = { readonly json: Reply } | CsvExport;
 
@@ -60,11 +64,7 @@ export function route<Query, Body, Name extends ReplyName>(
   };
 }
 
-/**
- * Checks a value with a schema. The error names the member, and never its value.
- *
- * @throws AdminError `invalid_request`
- */
+/** Checks a value with a schema. The error names the member, and never its value. */
 export function checkedBy<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -76,4 +76,79 @@ export function checkedBy<T>(schema: z.ZodType<T>, value: unknown): T {
       ? 'There is no member with this name.'
       : `Not valid: ${issue?.message ?? 'look at openapi.json'}.`;
   throw new AdminError('invalid_request', message, field === '' ? {} : { field });
+}
+
+const nothing: z.ZodType<object> = strict('must be an empty object', {});
+/** What routes begin with: no parameters and no body, unless they state their own. */
+export const get = { method: 'GET', query: nothing, body: nothing } as const;
+export const post = { ...get, method: 'POST' } as const;
+
+export const nowQuery = z.strictObject({ range: z.enum(nowRanges).exactOptional() });
+
+const nanosForm = 'must be a decimal string of nanos';
+export const nanos = matching(/^\d{1,16}$/, nanosForm).transform(BigInt);
+export const signedNanos = matching(/^-?\d{1,16}$/, nanosForm).transform(BigInt);
+
+/** The id of a key or a subject. */
+export const anId = matching(/^[!-~]{1,128}$/, `must be ${printableId}`);
+
+/** Any other id. */
+export const shortText = z
+  .string('must be text of 1 to 256 characters')
+  .min(1, 'must be text of 1 to 256 characters')
+  .max(256, 'must be text of 1 to 256 characters');
+
+/** A number as a parameter, which is text until it is read. */
+export const integer = matching(/^\d{1,16}$/, 'must be a whole number')
+  .meta({ type: 'integer', minimum: 0, pattern: undefined })
+  .transform(Number);
+
+export const paging = {
+  after: z.string().max(256).exactOptional(),
+  limit: integer.exactOptional(),
+};
+
+/** The calls or refusals that a report or a list selects. */
+export const selection = {
+  keyId: shortText.exactOptional(),
+  group: shortText.exactOptional(),
+  modelId: shortText.exactOptional(),
+};
+
+/** The groupings of a report on usage, besides metadata. */
+export const usageGroupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
+
+export function usageGroupingOf(text: string): UsageGrouping | undefined {
+  const known = usageGroupings.find((grouping) => grouping === text);
+  const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];
+  return known ?? (name === undefined ? undefined : `metadata.${name}`);
+}
+
+interface GroupingsForm {
+  readonly form: string;
+  readonly maxLength: number;
+  /** The patterns of the names, for the document. */
+  readonly names: readonly string[];
+}
+
+/** One grouping, or two with a comma between them. */
+export function groupings<Grouping extends string>(
+  { form, maxLength, names }: GroupingsForm,
+  groupingOf: (text: string) => Grouping | undefined,
+) {
+  const one = `(${names.join('|')})`;
+  return z
+    .string(form)
+    .max(maxLength)
+    .meta({ pattern: `^${one}(,${one})?$` })
+    .transform((text, { addIssue }): Grouping | readonly [Grouping, Grouping] => {
+      const parts = text.split(',');
+      const [first, second] = parts.map(groupingOf);
+      if (first !== undefined && parts.length === 1) return first;
+      if (first !== undefined && second !== undefined && parts.length === 2) {
+        return [first, second];
+      }
+      addIssue({ code: 'custom', message: form });
+      return z.NEVER;
+    });
 }

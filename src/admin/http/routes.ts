@@ -3,10 +3,9 @@
  * keep, so that all stores behave alike.
  */
 import { AdminError } from '../admin-error.ts';
-import { callRoutes } from './call-routes.ts';
+import { callRoutes, refusalRoutes } from './call-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
-import { refusalRoutes } from './refusal-routes.ts';
 import type { Route } from './route.ts';
 
 /** Every route except `/session`, `/events` and `/openapi.json`. */
@@ -26,7 +25,6 @@ interface FoundRoute {
 const maxIdLength = 256;
 const getOnly = new Set(['/session', '/events', '/openapi.json']);
 
-/** @throws AdminError `not_found`, `method_not_allowed` */
 export function routeAt(method: string | undefined, path: string): FoundRoute {
   const parts = path.split('/');
   const fitting = routes.filter((route) => fits(route.path.split('/'), parts));

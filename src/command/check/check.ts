@@ -2,16 +2,34 @@
  * `tollgate check`: tries everything that a configuration names, before callers do. It continues
  * after a failure, because it is mostly run when something is down.
  */
+
+import { createServer } from 'node:http';
 import { dirname } from 'node:path';
-import type { Model } from '../../ports/catalog.ts';
+import { nodeAdapter } from '../../../adapters/node.ts';
+import { apiCalls } from '../../apis.ts';
+import { staticCatalog } from '../../catalog/static-catalog.ts';
+import type { Clock } from '../../clock.ts';
+import { dialects } from '../../dialects/table.ts';
+import { createGateway } from '../../gateway.ts';
+import { issueKey } from '../../issue-key.ts';
+import { items, member, parseJson } from '../../json.ts';
+import type { Channel, DialectName, Model } from '../../ports/catalog.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
+import type { UpstreamClient } from '../../ports/upstream-client.ts';
+import type { UsageRecord } from '../../ports/usage-sink.ts';
+import { formatMoney, money } from '../../prices/amount.ts';
 import { isWeakSecret } from '../../secret.ts';
+import { memoryKeyStore } from '../../stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
+import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
+import { undiciClient } from '../../upstream/undici-client.ts';
 import { type Command, configOption, exitCodes, type Given } from '../command.ts';
 import { configFile, type ReadConfig } from '../config/read.ts';
 import { type Finding, printJson, progress, reasonOf } from '../output.ts';
+import { failureReason, type TextReply, textOf, textOfReply } from '../requests.ts';
+import { addressOf, listenOn, stop } from '../serve/admin-port.ts';
 import { type TriedDatabases, tryDatabases } from '../stores/databases.ts';
 import { allModels } from '../stores/with-stores.ts';
-import { checkChannels } from './check-channels.ts';
-import { spendOnce } from './check-spend.ts';
 import { checkStores } from './check-stores.ts';
 
 export const check: Command = {
@@ -82,9 +100,10 @@ interface Checked {
   readonly add: (found: readonly Finding[]) => void;
 }
 
-async function checkCatalog(given: Given, { read, tried, path, add }: Checked): Promise<void> {
+async function checkCatalog(given: Given, checked: Checked): Promise<void> {
   const { clock } = given.around;
-  const models = await readModels({ read, tried, path, add });
+  const { add } = checked;
+  const models = await readModels(checked);
   if (models === undefined) {
     const detail = 'the catalog, which names them, could not be read';
     add([{ state: 'skipped', subject: 'channels', detail }]);
@@ -95,12 +114,8 @@ async function checkCatalog(given: Given, { read, tried, path, add }: Checked): 
   add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
 }
 
-async function readModels({
-  read,
-  tried: { databases, failures },
-  path,
-  add,
-}: Checked): Promise<readonly Model[] | undefined> {
+async function readModels({ read, tried, path, add }: Checked) {
+  const { databases, failures } = tried;
   const { file, store } = read.config.catalog;
   const subject = file === undefined ? 'catalog.store' : 'catalog.file';
   if (store !== undefined && failures.has(store)) {
@@ -119,4 +134,200 @@ async function readModels({
     add(details.map((detail) => ({ state: 'failed', subject, detail })));
     return undefined;
   }
+}
+
+/**
+ * Asks the upstream of each channel for its models, which is free and needs the credential. A
+ * channel that several models use is asked once.
+ */
+export async function checkChannels(
+  models: readonly Model[],
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const client = undiciClient();
+  try {
+    const channels = channelsOf(models);
+    const found = await Promise.all(
+      [...channels.values()].map((channel) => checkChannel(channel, client, clock)),
+    );
+    return found.length === 0
+      ? [{ state: 'warning', subject: 'catalog', detail: 'no model has a channel' }]
+      : found.flat();
+  } finally {
+    await client.close();
+  }
+}
+
+/** A channel, and the models that its upstream should list. */
+interface CheckedChannel {
+  readonly channel: Channel;
+  readonly upstreamModels: Set<string>;
+}
+
+function channelsOf(models: readonly Model[]): ReadonlyMap<string, CheckedChannel> {
+  const found = new Map<string, CheckedChannel>();
+  for (const { id, channels } of models) {
+    for (const channel of channels) {
+      const checked = found.get(channel.id) ?? { channel, upstreamModels: new Set() };
+      checked.upstreamModels.add(channel.upstreamModel ?? id);
+      found.set(channel.id, checked);
+    }
+  }
+  return found;
+}
+
+async function checkChannel(
+  { channel, upstreamModels }: CheckedChannel,
+  client: UpstreamClient,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const subject = `channel ${channel.id}`;
+  try {
+    const { status, text } = await modelsAt(channel, client, clock);
+    if (status === 401 || status === 403) {
+      return [{ state: 'failed', subject, detail: `its credential was refused (${status})` }];
+    }
+    if (status !== 200) {
+      const detail = `GET /models answered ${status}: the server may not have it`;
+      return [{ state: status >= 500 ? 'failed' : 'warning', subject, detail }];
+    }
+    return listed(subject, idsIn(text), [...upstreamModels]);
+  } catch (error) {
+    const detail = `can't be reached (${failureReason(error)})`;
+    return [{ state: 'failed', subject, detail }];
+  }
+}
+
+function listed(
+  subject: string,
+  ids: ReadonlySet<string>,
+  wanted: readonly string[],
+): readonly Finding[] {
+  const missing = wanted.filter((id) => !ids.has(id));
+  if (missing.length === 0) return [{ state: 'ok', subject, detail: 'accepts its credential' }];
+  const detail = `accepts its credential, but does not list ${missing.join(', ')}`;
+  return [{ state: 'warning', subject, detail }];
+}
+
+function idsIn(text: string): ReadonlySet<string> {
+  const reply = parseJson(text);
+  const list = items(member(reply, 'data') ?? member(reply, 'models'));
+  return new Set(
+    list.flatMap((model) => {
+      const id = member(model, 'id') ?? member(model, 'name');
+      return typeof id === 'string' ? [id.replace(/^models\//, '')] : [];
+    }),
+  );
+}
+
+/** The query for the largest page that each provider returns. */
+const queries: Readonly<Record<DialectName, string>> = {
+  openai: '',
+  gemini: '?pageSize=1000',
+  anthropic: '?limit=1000',
+};
+
+function modelsAt(channel: Channel, client: UpstreamClient, clock: Clock): Promise<TextReply> {
+  const { dialect, baseUrl, credential, headers } = channel;
+  const { origin, pathname } = new URL(baseUrl);
+  const secret = typeof credential === 'string' ? credential : '';
+  const request = {
+    method: 'GET' as const,
+    body: [],
+    origin,
+    path: `${pathname.replace(/\/$/, '')}/models${queries[dialect]}`,
+    headers: { ...dialects[dialect].credential(secret), ...headers, accept: 'application/json' },
+  };
+  return textOfReply(request, client, clock);
+}
+
+const group = 'tollgate-check';
+
+/**
+ * Sends a short call through each channel, one after another, with a separate gateway for each: no
+ * key of the operator is charged, and no other channel can answer in place of the one checked.
+ */
+export async function spendOnce(
+  models: readonly Model[],
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const model of models) {
+    for (const channel of model.channels) found.push(await spendOn(model, channel, clock));
+  }
+  return found;
+}
+
+async function spendOn(model: Model, channel: Channel, clock: Clock): Promise<Finding> {
+  const subject = `call of ${model.id} through ${channel.id}`;
+  const request = requestFor(protocolsOf(model), model.id);
+  if (request === undefined) {
+    return { state: 'warning', subject, detail: 'not tried: an image or native call costs more' };
+  }
+  const record = await callThrough(model, channel, request, clock);
+  if (record?.outcome === 'complete') {
+    const cost = formatMoney(record.chargeNanos);
+    return {
+      state: 'ok',
+      subject,
+      detail: `answered in ${Math.round(record.durationMs)} ms, at ${cost}`,
+    };
+  }
+  const reason = record?.reason ?? 'refused by the gateway';
+  return { state: 'failed', subject, detail: `failed (${record?.status ?? 'no call'}, ${reason})` };
+}
+
+interface CheckRequest {
+  readonly path: string;
+  readonly body: object;
+}
+
+/** The cheapest call of the first API of the table that the model offers. */
+function requestFor(offered: readonly string[], model: string): CheckRequest | undefined {
+  for (const [name, { paths, shortest }] of Object.entries(apiCalls)) {
+    const [path] = Object.keys(paths);
+    if (!offered.includes(name) || path === undefined || shortest === undefined) continue;
+    return { path, body: { model, ...shortest } };
+  }
+  return undefined;
+}
+
+async function callThrough(
+  model: Model,
+  channel: Channel,
+  { path, body }: CheckRequest,
+  clock: Clock,
+): Promise<UsageRecord | undefined> {
+  const issued = issueKey({ group, limitNanos: money('1000000') });
+  const { groups: _groups, maxPriceNanos: _price, ...open } = channel;
+  const { fallbacks: _fallbacks, ...single } = model;
+  const usage = memoryUsageSink();
+  const gateway = createGateway({
+    keys: memoryKeyStore({ keys: [issued] }),
+    quota: memoryQuotaStore({ clock }),
+    catalog: staticCatalog([{ ...single, groups: [group], channels: [{ ...open, weight: 1 }] }]),
+    usage,
+    clock,
+  });
+  const server = createServer(nodeAdapter(gateway));
+  const client = undiciClient();
+  try {
+    await listenOn([{ member: 'check', server, port: 0, host: '127.0.0.1' }], () => {});
+    const response = await client.send({
+      method: 'POST',
+      origin: `http://127.0.0.1:${addressOf(server).port}`,
+      path,
+      headers: { authorization: `Bearer ${issued.secret}`, 'content-type': 'application/json' },
+      body: [Buffer.from(JSON.stringify(body))],
+      connectTimeoutMs: 5_000,
+      freshConnection: true,
+      onAbort: () => {},
+    });
+    await textOf(response.body);
+  } finally {
+    await client.close();
+    await gateway.close();
+    stop(server);
+  }
+  return usage.records.at(-1);
 }

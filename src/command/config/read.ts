@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { credentialReader } from '../../catalog/credentials.ts';
 import { readModels } from '../../catalog/model-json.ts';
 import { systemClock } from '../../clock.ts';
-import { disk, type FileWatch, fileWatch } from '../../files/file-watch.ts';
+import { disk, fileWatch } from '../../files/file-watch.ts';
 import { scanFile } from '../../files/json-text.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
@@ -66,14 +66,9 @@ function formProblems(value: JsonValue): readonly Problem[] {
   });
 }
 
-interface ModelsInFile {
-  readonly models: readonly Model[] | undefined;
-  readonly problems: readonly Problem[];
-}
-
 const placeOfModels = ['catalog', 'models'];
 
-async function modelsIn(value: JsonValue, found: readonly Problem[]): Promise<ModelsInFile> {
+async function modelsIn(value: JsonValue, found: readonly Problem[]) {
   const list = member(member(value, 'catalog'), 'models');
   if (!Array.isArray(list)) return { models: undefined, problems: [] };
   const clock = systemClock();
@@ -236,16 +231,11 @@ function portProblems({ listen, metrics, admin }: Parts, isRight: IsRight): read
   });
 }
 
-export interface ConfigFile {
-  readonly path: string;
-  /** The name without its folders, which must not reach a log or a message. */
-  readonly name: string;
-  /** @throws ConfigurationError that names the file, the member and the remedy */
-  open(): Promise<FileWatch<ReadConfig>>;
-}
+export type ConfigFile = ReturnType<typeof configFile>;
 
-export function configFile({ around, text }: Pick<Given, 'around' | 'text'>): ConfigFile {
+export function configFile({ around, text }: Pick<Given, 'around' | 'text'>) {
   const path = resolve(around.cwd, text('config') ?? 'tollgate.json');
+  // The folders must not reach a log or a message.
   const name = basename(path);
   const names = { reader: '', unreadable: name };
   return {

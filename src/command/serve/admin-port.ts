@@ -1,10 +1,10 @@
 /** The console and the admin interface of `serve`, on a port of their own, off by default. */
 import { timingSafeEqual } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
-import type { AdminAccess } from '../../admin/http/access.ts';
+import type { AdminAccess } from '../../admin/http/request.ts';
 import type { ConsoleSignIn } from '../../console/sign-in.ts';
 import { errorClass, isError } from '../../errors.ts';
 import { digestSecret } from '../../secret.ts';
@@ -14,21 +14,9 @@ import type { AdminConfig, ServeConfig } from '../config/config.ts';
 import { auditTo, type Log } from '../log.ts';
 import { reasonOf } from '../output.ts';
 import { consolePath, originOf } from '../requests.ts';
-import { addressOf, type Port } from './listen.ts';
 import type { OpenGateway } from './open-gateway.ts';
 
-export interface AdminPort {
-  readonly port: Port;
-  /**
-   * Writes a sign-in link, which works once, where only the operator can read it.
-   *
-   * @throws CommandError if its file can't be written
-   */
-  readonly invite: () => void;
-  /** The same while calls are served: a failure is logged and not thrown. */
-  readonly inviteAgain: () => void;
-  close(): void;
-}
+export type AdminPort = Awaited<ReturnType<typeof adminPort>>;
 
 export interface AdminPortDeps {
   readonly opened: OpenGateway;
@@ -40,7 +28,7 @@ export interface AdminPortDeps {
 }
 
 /** @throws CommandError if the file of the audit trail can't be written */
-export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promise<AdminPort> {
+export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps) {
   const { around, log, path } = deps;
   const { port, host, hosts, token } = chosen;
   // Loaded only here, because its pages are large and most processes have no console.
@@ -57,22 +45,24 @@ export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps): Promi
     if (request.url === '/') response.writeHead(302, { location: consolePath }).end();
     else void answer(request, response);
   });
-  const link: SignInLink = signInLink(chosen, dirname(path), around);
+  const link = signInLink(chosen, dirname(path), around);
+  /** Writes a sign-in link, which works once, where only the operator can read it. */
   const invite = (): void => {
     const { port: bound = port } = addressOf(server);
     link.write(signIn.link(originOf({ host, port: bound }) + consolePath));
   };
   return {
-    port: { member: 'admin', server, port, host },
+    port: { member: 'admin', server, port, host } satisfies Port,
     invite,
-    inviteAgain: () => {
+    /** The same while calls are served: a failure is logged and not thrown. */
+    inviteAgain: (): void => {
       try {
         invite();
       } catch (error) {
         log.write('error', 'sign_in_failed', { reason: isError(error) ? error.message : '' });
       }
     },
-    close: () => {
+    close: (): void => {
       link.remove();
       admin.close();
     },
@@ -112,25 +102,15 @@ function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAcces
   return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
 }
 
-interface SignInLink {
-  /** @throws CommandError if the file can't be written */
-  write(link: string): void;
-  remove(): void;
-}
-
 /**
  * Links go to standard error, or to a file that only its owner can read.
  *
  * @param folder of the configuration file; a relative path is resolved against it
  */
-function signInLink(
-  { signInFile }: AdminConfig,
-  folder: string,
-  { err, beforeEnd }: Surroundings,
-): SignInLink {
+function signInLink({ signInFile }: AdminConfig, folder: string, { err, beforeEnd }: Surroundings) {
   if (signInFile === undefined) {
     return {
-      write: (link) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
+      write: (link: string) => err(`Console: ${link}\nIt works once, within ten minutes.\n`),
       remove: () => {},
     };
   }
@@ -148,7 +128,8 @@ function signInLink(
   };
   beforeEnd(removeOwn);
   return {
-    write: (link) => {
+    /** @throws CommandError if the file can't be written */
+    write: (link: string): void => {
       try {
         // Always a new file: an old one may have other permissions, or be a link to another place.
         remove();
@@ -162,4 +143,54 @@ function signInLink(
     },
     remove: removeOwn,
   };
+}
+
+export interface Port {
+  /** The member of the configuration that it comes from: `listen`. */
+  readonly member: string;
+  readonly server: Server;
+  readonly port: number;
+  /** Default: all addresses. */
+  readonly host?: string | undefined;
+}
+
+/**
+ * Listens on all ports, and then calls `whenOpen`.
+ *
+ * @throws CommandError that names the member of the configuration, or what `whenOpen` throws; then
+ *   no port stays open
+ */
+export async function listenOn(ports: readonly Port[], whenOpen: () => void): Promise<void> {
+  try {
+    for (const port of ports) await listen(port);
+    whenOpen();
+  } catch (error) {
+    for (const { server } of ports) stop(server);
+    throw error;
+  }
+}
+
+function listen({ member, server, port, host }: Port): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const code = thrownCode(error);
+      const remedy = code === 'EADDRINUSE' ? 'It is taken: choose a free one.' : String(code);
+      const place = code === 'EADDRINUSE' || code === 'EACCES' ? 'port' : 'host';
+      const message = `${member}.${place}: can't listen on port ${port}. ${remedy}`;
+      reject(new CommandError(exitCodes.failed, message, error));
+    });
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+  });
+}
+
+/** Where a server listens; for port 0, the port that the system has chosen. */
+export function addressOf(server: Server): { readonly address?: string; readonly port?: number } {
+  const bound = server.address();
+  if (typeof bound !== 'object' || bound === null) return {};
+  return { address: bound.address, port: bound.port };
+}
+
+export function stop(server: Server): void {
+  server.close();
+  server.closeAllConnections();
 }

@@ -19,30 +19,22 @@ export interface UsageLogListener {
   onLost(record: UsageRecord, error: unknown): void;
 }
 
-export interface Losses {
-  /** Receives the events of the gateway, which has subscribers of its own. */
-  readonly onEvent: EventListener;
-  /** Receives the events beside the gateway, for the log and the gateway's subscribers. */
-  readonly emit: EventListener;
-  readonly usageLog: UsageLogListener;
-  /** The same gateway, whose subscribers also receive the events beside it. */
-  around(gateway: Gateway): Gateway;
-  /** Charges that the quota store did not accept, and records that the usage log did not write. */
-  count(): { readonly charges: number; readonly usageRecords: number };
-}
+export type Losses = ReturnType<typeof countLosses>;
 
 /** Counters at zero. All events are written to the log. */
-export function countLosses(log: Log): Losses {
+export function countLosses(log: Log) {
   const subscriptions = new Set<Subscription>();
   let charges = 0;
   let usageRecords = 0;
 
+  /** Receives the events of the gateway, which has subscribers of its own. */
   const onEvent: EventListener = (event) => {
     if (event.type === 'settlement_lost') charges += 1;
     if (event.type !== 'port_failed') return log.event(event);
     // The error is not enumerable, so that a copy lacks it.
     log.event(withThrown({ ...event, reason: withCommand(event.reason) }, event.error));
   };
+  /** Receives the events beside the gateway, for the log and the gateway's subscribers. */
   const emit: EventListener = (event) => {
     swallowErrors(() => onEvent(event));
     for (const one of subscriptions) {
@@ -51,18 +43,20 @@ export function countLosses(log: Log): Losses {
   };
   const failed = (error: unknown, requestId?: string): void =>
     emit(failedPort({ requestId, port: 'usage', operation: 'write' }, errorClass(error), error));
+  const usageLog: UsageLogListener = {
+    onError: (error) => failed(error),
+    onLost: (record, error) => {
+      usageRecords += 1;
+      failed(error, record.requestId);
+      log.write('error', 'usage_record_lost', lostCall(record));
+    },
+  };
   return {
     onEvent,
     emit,
-    usageLog: {
-      onError: (error) => failed(error),
-      onLost: (record, error) => {
-        usageRecords += 1;
-        failed(error, record.requestId);
-        log.write('error', 'usage_record_lost', lostCall(record));
-      },
-    },
-    around: (gateway) => ({
+    usageLog,
+    /** The same gateway, whose subscribers also receive the events beside it. */
+    around: (gateway: Gateway): Gateway => ({
       ...gateway,
       subscribe: (listener, filter) => {
         const added = subscriptionOf(listener, filter);
@@ -74,6 +68,7 @@ export function countLosses(log: Log): Losses {
         };
       },
     }),
+    /** Charges that the quota store did not accept, and records that the usage log did not write. */
     count: () => ({ charges, usageRecords }),
   };
 }

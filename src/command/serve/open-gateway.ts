@@ -5,8 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { dirname, resolve } from 'node:path';
-import type { AdminCatalog } from '../../admin/deps.ts';
-import { given as stated } from '../../admin/http/shapes.ts';
+import { type AdminCatalog, given as stated } from '../../admin/deps.ts';
 import { jsonFileCatalog } from '../../catalog/json-file-catalog.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import { type CallEnding, type ChargePolicy, chargePolicy } from '../../charge-policy.ts';
@@ -40,11 +39,7 @@ interface OpenOptions {
   readonly losses: Losses;
 }
 
-/**
- * Opens everything that a configuration names.
- *
- * @throws CommandError, ConfigurationError and StoreUnavailable; then nothing stays open
- */
+/** Opens everything that a configuration names; if that fails, nothing stays open. */
 export async function openGateway(read: ReadConfig, options: OpenOptions): Promise<OpenGateway> {
   const { config } = read;
   const folder = dirname(options.path);

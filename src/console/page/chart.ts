@@ -32,15 +32,9 @@ export interface ChartData {
   readonly values: readonly (readonly number[])[];
 }
 
-interface Chart {
-  readonly node: HTMLElement;
-  update(data: ChartData): void;
-  close(): void;
-}
-
 const heightPx = 190;
 
-export function barChart(input: ChartInput): Chart {
+export function barChart(input: ChartInput) {
   const readout = el('p', { class: 'readout' });
   const holder = el('div', { class: 'chart', role: 'img', 'aria-label': input.label });
   const table = el('div', { class: 'chart-table', hidden: true });
@@ -62,13 +56,13 @@ export function barChart(input: ChartInput): Chart {
   scheme.addEventListener('change', repaint);
   return {
     node,
-    update: (next) => {
+    update: (next: ChartData): void => {
       data = next;
       plot?.setData(stacked(data));
       show(plot?.cursor.idx ?? undefined);
       refill(table, tableOf(input, data));
     },
-    close: () => {
+    close: (): void => {
       observer.disconnect();
       scheme.removeEventListener('change', repaint);
       plot?.destroy();

@@ -1,7 +1,6 @@
 /** What every view gets: the session, the admin interface, and navigation. */
-import type { Api } from './api.ts';
+import type { Api, Now, Session } from './api.ts';
 import type { Route } from './route.ts';
-import type { Now, Session } from './wire.ts';
 
 export interface PageContext {
   readonly api: Api;

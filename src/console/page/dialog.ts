@@ -119,14 +119,9 @@ interface LoadedDrawerInput<T> {
   problem(error: unknown, again: () => void): Child;
 }
 
-export interface LoadedDrawer {
-  readonly node: HTMLElement;
-  /** What to show; undefined closes the sheet. */
-  show(id: string | undefined): void;
-  close(): void;
-}
+export type LoadedDrawer = ReturnType<typeof loadedDrawer>;
 
-export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>): LoadedDrawer {
+export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>) {
   let shown: string | undefined;
   let loads = new AbortController();
   const drawer = drawerOf(input.label, () => {
@@ -153,7 +148,8 @@ export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>):
   };
   return {
     node: drawer.node,
-    show: (id) => {
+    /** What to show; undefined closes the sheet. */
+    show: (id: string | undefined): void => {
       if (id === shown) return;
       shown = id;
       if (id === undefined) drawer.close();

@@ -6,40 +6,12 @@
 /** What an element can contain; undefined is left out. */
 export type Child = Node | string | undefined | readonly Child[];
 
-type AttributeName =
-  | 'class'
-  | 'id'
-  | 'title'
-  | 'href'
-  | 'download'
-  | 'type'
-  | 'name'
-  | 'value'
-  | 'placeholder'
-  | 'autocomplete'
-  | 'inputmode'
-  | 'pattern'
-  | 'maxlength'
-  | 'list'
-  | 'min'
-  | 'max'
-  | 'step'
-  | 'for'
-  | 'role'
-  | 'scope'
-  | 'colspan'
-  | 'tabindex'
-  | 'datetime'
-  | 'spellcheck'
-  | 'selected'
-  | 'checked'
-  | 'disabled'
-  | 'required'
-  | 'readonly'
-  | 'hidden'
-  | 'open'
-  | `aria-${string}`
-  | `data-${string}`;
+type OfAll = 'class' | 'id' | 'title' | 'role' | 'tabindex' | `aria-${string}` | `data-${string}`;
+type OfFields = 'type' | 'name' | 'value' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'for';
+type OfValues = 'inputmode' | 'pattern' | 'maxlength' | 'list' | 'min' | 'max' | 'step';
+type OfSwitches = 'selected' | 'checked' | 'disabled' | 'required' | 'readonly' | 'hidden' | 'open';
+type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime';
+type AttributeName = OfAll | OfFields | OfValues | OfSwitches | OfOthers;
 
 /** The attributes of an element; true is an attribute without a value, undefined and false none. */
 export type Attributes = { readonly [Name in AttributeName]?: string | boolean | undefined };

@@ -51,14 +51,13 @@ function withDecimals(value: bigint, most: number, least = most): string {
   const size = value < 0n ? -value : value;
   const step = 10n ** BigInt(9 - most);
   const rounded = ((size + step / 2n) / step) * step;
-  const fraction = withoutEndZeros(String(rounded % nanosPerUnit).padStart(9, '0')).padEnd(
-    least,
-    '0',
-  );
+  const fraction = fractionOf(rounded).padEnd(least, '0');
   return `${value < 0n ? '−' : ''}${count.format(rounded / nanosPerUnit)}.${fraction}`;
 }
 
-function withoutEndZeros(digits: string): string {
+/** The digits after the point, without zeros at their end. */
+function fractionOf(nanos: bigint): string {
+  const digits = String(nanos % nanosPerUnit).padStart(9, '0');
   return digits.replace(/(?<!0)0+$/, '');
 }
 
@@ -73,7 +72,7 @@ function decimalsFor(value: bigint, digits: number): number {
 export function exactMoney(nanos: string | bigint): string {
   const value = BigInt(nanos);
   const size = value < 0n ? -value : value;
-  const fraction = withoutEndZeros(String(size % nanosPerUnit).padStart(9, '0'));
+  const fraction = fractionOf(size);
   const whole = `${value < 0n ? '-' : ''}${size / nanosPerUnit}`;
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }

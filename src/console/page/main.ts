@@ -1,9 +1,18 @@
 /** The console: finds out who is signed in, and shows the view that the URL names. */
-import { type Api, apiAt, failureOf, messageOf } from './api.ts';
+import {
+  type Api,
+  apiAt,
+  type Connection,
+  failureOf,
+  Live,
+  type LiveListener,
+  messageOf,
+  type Now,
+  type Session,
+} from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';
 import { clockText, spanText } from './format.ts';
-import { type Connection, Live, type LiveListener } from './live.ts';
 import { failure, loading } from './panel.ts';
 import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from './route.ts';
 import { callsView } from './views/calls.ts';
@@ -11,7 +20,6 @@ import { channelsView } from './views/channels.ts';
 import { keysView } from './views/keys.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';
-import type { Now, Session } from './wire.ts';
 
 const views: Readonly<Record<ViewName, { readonly title: string; open(page: PageContext): View }>> =
   {
@@ -24,24 +32,12 @@ const views: Readonly<Record<ViewName, { readonly title: string; open(page: Page
 
 const shownMs = 6_000;
 
-function toaster() {
-  const node = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
-  return {
-    node,
-    announce: (text: string): void => {
-      const toast = el('p', { class: 'toast' }, text);
-      node.append(toast);
-      setTimeout(() => toast.remove(), shownMs);
-    },
-  };
-}
-
 interface PageState {
   route: Route;
-  view: View | undefined;
-  shown: Route['view'] | undefined;
-  now: Now | undefined;
-  live: Live | undefined;
+  view?: View;
+  shown?: Route['view'];
+  now?: Now;
+  live?: Live;
 }
 
 const root = document.getElementById('app');
@@ -61,18 +57,16 @@ async function start(main: HTMLElement): Promise<void> {
 }
 
 function run(main: HTMLElement, api: Api, session: Session): () => void {
-  const state: PageState = {
-    route: routeOf(location.hash, '1h'),
-    view: undefined,
-    shown: undefined,
-    now: undefined,
-    live: undefined,
-  };
-  const toasts = toaster();
-  const page = contextOf(state, api, session, toasts.announce);
+  const state: PageState = { route: routeOf(location.hash, '1h') };
+  const toasts = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
+  const page = contextOf(state, api, session, (text) => {
+    const toast = el('p', { class: 'toast' }, text);
+    toasts.append(toast);
+    setTimeout(() => toast.remove(), shownMs);
+  });
   const shell = shellOf(page, 'signOut' in main.dataset);
   main.before(shell.node);
-  document.body.append(toasts.node);
+  document.body.append(toasts);
   const show = (): void => showRoute(main, state, page, shell);
   const ended = new AbortController();
   const { signal } = ended;
@@ -201,17 +195,9 @@ function focusSearch(): boolean {
   return true;
 }
 
-interface Shell {
-  readonly node: HTMLElement;
-  show(route: Route): void;
-  connect(connection: Connection): void;
-  /** When the process that answers was started. */
-  started(startedAtMs: number): void;
-  /** A second has passed. */
-  tick(): void;
-}
+type Shell = ReturnType<typeof shellOf>;
 
-function shellOf(page: PageContext, canSignOut: boolean): Shell {
+function shellOf(page: PageContext, canSignOut: boolean) {
   const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
   const rangePicker = el('nav', { class: 'ranges', 'aria-label': 'Range of time' });
   const status = el('p', { class: 'connection' });
@@ -220,31 +206,30 @@ function shellOf(page: PageContext, canSignOut: boolean): Shell {
   const draw = (): void => refill(status, ...connectionParts(connection));
   draw();
   return {
-    node: topOf(
-      brandOf(page, uptime),
-      tabs,
-      el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
-    ),
-    show: (route) => {
+    node: el('header', { class: 'top' }, [
+      el('div', { class: 'top-line' }, [
+        brandOf(page, uptime),
+        tabs,
+        el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
+      ]),
+    ]),
+    show: (route: Route): void => {
       refill(tabs, tabsOf(page, route));
       refill(rangePicker, rangesOf(page, route));
     },
-    connect: (next) => {
+    connect: (next: Connection): void => {
       const isSame = next.state === connection.state;
       connection = next;
       if (!isSame) draw();
     },
-    started: (startedAtMs) => {
+    started: (startedAtMs: number): void => {
       uptime.textContent = `this process, up ${spanText(page.nowMs() - startedAtMs)}`;
     },
-    tick: () => {
+    /** A second has passed. */
+    tick: (): void => {
       if (connection.state === 'stale') draw();
     },
   };
-}
-
-function topOf(...parts: readonly HTMLElement[]): HTMLElement {
-  return el('header', { class: 'top' }, el('div', { class: 'top-line' }, parts));
 }
 
 function brandOf({ session: { title } }: PageContext, uptime: HTMLElement): HTMLElement {

@@ -10,7 +10,7 @@ import type { HeaderMap } from '../../http.ts';
 import type { Settings } from '../../options.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
-import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/tokens.ts';
+import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/cost.ts';
 import { isServed, type Protocol } from '../../protocols/protocol.ts';
 import { type Pool, poolOf } from '../../upstream/choose.ts';
 import type { ErrorRedaction } from '../upstream/failure.ts';

@@ -12,8 +12,7 @@ import {
 } from '../../money.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { ChargeBasis } from '../../ports/quota-store.ts';
-import { costOf, maxCostWithoutFees } from '../../prices/cost.ts';
-import { imageNanos } from '../../prices/images.ts';
+import { costOf, imageNanos, maxCostWithoutFees } from '../../prices/cost.ts';
 import { memberBounds } from '../models/member-costs.ts';
 import { estimatedPrompt } from './estimated-prompt.ts';
 import { type Hold, predictedTokens } from './hold.ts';

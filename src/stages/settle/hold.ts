@@ -6,9 +6,13 @@ import type { Call, InputSize, MediaUse, PromptSize } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ImagePrice, Nanos } from '../../money.ts';
 import type { MediaPartTokens, Model } from '../../ports/catalog.ts';
-import { maxCostOf, type PricedRequest, type UsageBound } from '../../prices/cost.ts';
-import { imageNanos } from '../../prices/images.ts';
-import { hasHourRate } from '../../prices/tokens.ts';
+import {
+  hasHourRate,
+  imageNanos,
+  maxCostOf,
+  type PricedRequest,
+  type UsageBound,
+} from '../../prices/cost.ts';
 import { type MemberBounds, memberBounds, noMembers } from '../models/member-costs.ts';
 
 const defaultOutputTokens = 16_384;

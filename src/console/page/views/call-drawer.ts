@@ -2,15 +2,19 @@
  * One request: what it cost, the timeline of its attempts, and why it ended as it did. A call in
  * doubt can be resolved here.
  */
-
-import { failureOf, messageOf } from '../api.ts';
+import {
+  type Attempt,
+  type CallDetail,
+  type CallsOfRequest,
+  failureOf,
+  messageOf,
+} from '../api.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { type LoadedDrawer, loadedDrawer, problemText } from '../dialog.ts';
 import { button, type Child, copyText, el, icon, refill } from '../dom.ts';
 import { amountField } from '../field.ts';
 import { durationText, moneyText, sentence, wordsOf } from '../format.ts';
 import { empty, failure } from '../panel.ts';
-import type { Attempt, CallDetail, CallsOfRequest } from '../wire.ts';
 import { callFacts, callMoney, outcomeBadge, refusalFacts } from './call-facts.ts';
 
 /** Creates the closed sheet; `changed` is called after a call was resolved. */

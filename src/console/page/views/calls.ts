@@ -2,17 +2,16 @@
  * Calls: the search for a request id first, then filters over the list. Never their content: the
  * gateway keeps none.
  */
+
+import type { Call, CallPage, Refusal, RefusalReason } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, link, refill, timeOf } from '../dom.ts';
+import { searchField } from '../field.ts';
 import { clockText, countText, durationText, exactMoney, moneyColumn, wordsOf } from '../format.ts';
-import { empty, panel } from '../panel.ts';
+import { type Column, empty, pager, panel, table } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
-import { searchField } from '../search-bar.ts';
-import { type Column, pager, table } from '../table.ts';
-import type { Call, CallPage, Refusal, RefusalReason } from '../wire.ts';
 import { callDrawer } from './call-drawer.ts';
-import { outcomeBadge, outcomeNames, outcomeWord } from './call-facts.ts';
-import { refusalTable } from './refusal-table.ts';
+import { outcomeBadge, outcomeNames, outcomeWord, refusalTable } from './call-facts.ts';
 
 export function callsView(page: PageContext): View {
   const filters = callFilters(page);

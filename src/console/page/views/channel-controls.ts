@@ -2,20 +2,14 @@
  * Changes a channel: on or off in this process, and what the catalog says of its weight, priority
  * and cost, everywhere.
  */
+
+import type { Channel } from '../api.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';
 import { el } from '../dom.ts';
 import { choiceField, type Field, radioField, textField } from '../field.ts';
-import type { Channel } from '../wire.ts';
 
-interface ShareFields {
-  readonly weight: Field;
-  readonly priority: Field;
-  readonly cost: Field;
-  readonly input: Field;
-  readonly output: Field;
-  readonly cachedInput: Field;
-}
+type ShareFields = ReturnType<typeof shareFields>;
 
 /** Changes only what was edited, one request for each. */
 export function shareDialog(
@@ -44,7 +38,7 @@ export function shareDialog(
   });
 }
 
-function shareFields({ weight, priority, hasCost }: Channel): ShareFields {
+function shareFields({ weight, priority, hasCost }: Channel) {
   const rate = (name: string, label: string): Field =>
     textField(name, label, { inputmode: 'decimal', placeholder: 'as input' });
   return {

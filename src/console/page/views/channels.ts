@@ -2,14 +2,14 @@
  * Channels: each model with its channels by priority, the state, share and load of each, and the
  * switches for them.
  */
+
+import type { Channel, Model, Now } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, type IconName, icon, link, refill } from '../dom.ts';
+import { searchBar } from '../field.ts';
 import { durationText, sentence, spanText, wordsOf } from '../format.ts';
-import { empty, panel, section } from '../panel.ts';
+import { type Column, empty, panel, section, table } from '../panel.ts';
 import type { Route } from '../route.ts';
-import { searchBar } from '../search-bar.ts';
-import { type Column, table } from '../table.ts';
-import type { Channel, Model, Now } from '../wire.ts';
 import { channelSwitchDialog, shareDialog } from './channel-controls.ts';
 
 export function channelsView(page: PageContext): View {

@@ -2,8 +2,14 @@
  * One key: its balances, its rights, and what can be done with it. What can not be undone needs a
  * confirmation.
  */
-
-import { messageOf } from '../api.ts';
+import {
+  type Balance,
+  type IssuedKey,
+  type Key,
+  messageOf,
+  type RefusalReason,
+  type ToppedUpKey,
+} from '../api.ts';
 import { quotaBar } from '../chart.ts';
 import { canManage, type PageContext } from '../context.ts';
 import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../dialog.ts';
@@ -12,11 +18,9 @@ import { amountField, choiceField, type Field, textField } from '../field.ts';
 import { amountText, clockText, exactMoney, moneyText, spanText } from '../format.ts';
 import { factList, failure } from '../panel.ts';
 import { rangeMs } from '../route.ts';
-import type { Balance, IssuedKey, Key, RefusalReason, ToppedUpKey } from '../wire.ts';
-import { metadataOf } from './call-facts.ts';
+import { metadataOf, refusalList } from './call-facts.ts';
 import { secretStep } from './key-issue.ts';
 import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';
-import { refusalList } from './refusal-table.ts';
 
 export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer {
   const drawer = loadedDrawer<ShownKey>(page, {

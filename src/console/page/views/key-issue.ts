@@ -1,19 +1,10 @@
 /** Issues a key: asks for its group, its limit and its expiry, and shows its secret once. */
 
+import type { IssuedKey, Model } from '../api.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, type OpenDialog, openDialog } from '../dialog.ts';
 import { button, copyText, el } from '../dom.ts';
-import { type AmountField, amountField, choiceField, type Field, textField } from '../field.ts';
-import type { IssuedKey, Model } from '../wire.ts';
-
-interface IssueFields {
-  readonly id: Field;
-  readonly group: Field;
-  readonly limit: AmountField;
-  readonly period: Field;
-  readonly expires: Field;
-  readonly concurrent: Field;
-}
+import { amountField, choiceField, type Field, textField } from '../field.ts';
 
 export function issueDialog(page: PageContext, done: () => void): void {
   const fields = issueFields();
@@ -35,7 +26,7 @@ export function issueDialog(page: PageContext, done: () => void): void {
   });
 }
 
-function issueFields(): IssueFields {
+function issueFields() {
   return {
     id: textField('id', 'Id', {
       maxlength: '64',
@@ -75,7 +66,8 @@ async function offerGroups({ node, input }: Field, { api }: PageContext): Promis
 
 const dayMs = 86_400_000;
 
-function bodyOf({ id, group, limit, period, expires, concurrent }: IssueFields, nowMs: number) {
+function bodyOf(fields: ReturnType<typeof issueFields>, nowMs: number) {
+  const { id, group, limit, period, expires, concurrent } = fields;
   const limitNanos = limit.nanos();
   const calls = concurrent.value();
   if (calls !== '' && !/^[1-9]\d{0,6}$/.test(calls)) {

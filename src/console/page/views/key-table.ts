@@ -1,11 +1,11 @@
 /** The list of keys: which are out of quota, which nearly, and when each was last used. */
 
+import type { Balance, Key } from '../api.ts';
 import { fullnessOf, nearlyOut, quotaBar } from '../chart.ts';
 import type { PageContext } from '../context.ts';
 import { type Child, el, type IconName, icon, link, timeOf } from '../dom.ts';
 import { agoText, countText, exactMoney, moneyText } from '../format.ts';
-import { table } from '../table.ts';
-import type { Balance, Key } from '../wire.ts';
+import { table } from '../panel.ts';
 
 export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
   const place = (id: string) => ({ view: 'keys', id, params: page.route().params }) as const;

@@ -1,10 +1,10 @@
 /** Keys: how much of its quota each has used, and everything that can be done with one. */
+
+import type { KeyPage } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, icon, link } from '../dom.ts';
-import { empty, panel } from '../panel.ts';
-import { type SearchBar, searchBar } from '../search-bar.ts';
-import { pager } from '../table.ts';
-import type { KeyPage } from '../wire.ts';
+import { searchBar } from '../field.ts';
+import { empty, pager, panel } from '../panel.ts';
 import { keyDrawer } from './key-drawer.ts';
 import { issueDialog } from './key-issue.ts';
 import { keyTable } from './key-table.ts';
@@ -43,7 +43,7 @@ export function keysView(page: PageContext): View {
   };
 }
 
-function keySearch(page: PageContext): SearchBar {
+function keySearch(page: PageContext) {
   return searchBar(page, {
     view: 'keys',
     label: 'Find keys by their id or group',

@@ -1,4 +1,6 @@
 /** The four figures of Now, each with a small line of its recent values. */
+
+import type { Bucket, Now } from '../api.ts';
 import { type Child, el } from '../dom.ts';
 import {
   countText,
@@ -11,7 +13,6 @@ import {
   sinceText,
   utcDayText,
 } from '../format.ts';
-import type { Bucket, Now } from '../wire.ts';
 
 export function figuresOf(now: Now): readonly HTMLElement[] {
   return [callsFigure(now), successFigure(now), firstByteFigure(now), spendFigure(now)];

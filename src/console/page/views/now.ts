@@ -2,6 +2,8 @@
  * Now: whether the gateway serves, what it refuses and why, which channels are out, and what calls
  * cost. One sentence, four figures, a chart, and what needs a person to act.
  */
+
+import type { Attention, Bucket, Now, Severity } from '../api.ts';
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { el, type IconName, icon, link, refill, timeOf } from '../dom.ts';
@@ -16,9 +18,8 @@ import {
 } from '../format.ts';
 import { empty, failure, loading, section, titledSection } from '../panel.ts';
 import { routeOf } from '../route.ts';
-import type { Attention, Bucket, Now, Severity } from '../wire.ts';
+import { refusalTable } from './call-facts.ts';
 import { figuresOf, sinceMsOf, sumOf } from './now-figures.ts';
-import { refusalTable } from './refusal-table.ts';
 
 const outcomes = [
   { name: 'complete', color: '--complete' },

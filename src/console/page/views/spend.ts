@@ -3,6 +3,7 @@
  * month day by day; and whether the usage log and the quota store agree.
  */
 
+import type { BooksRow, Usage, UsageRow } from '../api.ts';
 import { barChart, shareCell } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, icon, link } from '../dom.ts';
@@ -15,10 +16,8 @@ import {
   shortCount,
   utcDayText,
 } from '../format.ts';
-import { empty, type Panel, panel } from '../panel.ts';
+import { type Column, empty, type Panel, pager, panel, table } from '../panel.ts';
 import { type Route, rangeMs } from '../route.ts';
-import { type Column, pager, table } from '../table.ts';
-import type { BooksRow, Usage, UsageRow } from '../wire.ts';
 
 export function spendView(page: PageContext): View {
   if (!page.session.capabilities.usageReports) return { node: cannotReport(), show: () => {} };
