@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers';
 import { bodyConsumedError, ignoreErrors, isBodyConsumedError } from '../src/host-streams.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse, ReplyBody } from '../src/http.ts';
-import { memberOf } from './host.ts';
+import { type HostResponse, memberOf } from './host.ts';
 import { type Warn, warnOnce } from './host-body.ts';
 import { type AdapterOptions, checkMount, discard, isBelowPrefix, mountedPath } from './record.ts';
 import { type WebCaller, webCaller } from './web-caller.ts';
@@ -24,6 +24,7 @@ const bodyConsumed =
   'The host read a request body before it passed the request to the gateway, so the call could ' +
   'not be answered. Pass a request whose body is unread, or a clone() that was made before.';
 
+/** Reads the next chunk; `done` says that there are no more, with or after the last one. */
 type ReadChunk = () => Promise<{ readonly done: boolean; readonly value?: unknown }>;
 
 /**
@@ -37,7 +38,10 @@ function bodyStream(request: Request, warn: Warn): Readable {
     read: () => {
       readChunk ??= chunksOf(request, warn);
       readChunk().then(
-        ({ done, value }) => stream.push(done ? null : value),
+        ({ done, value }) => {
+          stream.push(value);
+          if (done) stream.push(null);
+        },
         (error: unknown) => {
           const broken = new Error('The request body broke off.');
           stream.destroy(isBodyConsumedError(error) ? error : broken);
@@ -50,13 +54,61 @@ function bodyStream(request: Request, warn: Warn): Readable {
 }
 
 function chunksOf(request: Request, warn: Warn): ReadChunk {
+  const consumed: ReadChunk = () => {
+    warn('TOLLGATE_BODY_CONSUMED', bodyConsumed);
+    return Promise.reject(bodyConsumedError());
+  };
   // The host may also have read it while the key was looked up.
-  const reader = request.bodyUsed ? undefined : readerOf(request);
+  if (request.bodyUsed) return consumed;
+  if (isLightweight(request) && isSmall(request.headers)) {
+    return async () => {
+      try {
+        return { done: true, value: new Uint8Array(await request.arrayBuffer()) };
+      } catch (error) {
+        // Another reader has locked it, if none of it was read.
+        if (!request.bodyUsed) return consumed();
+        throw error;
+      }
+    };
+  }
+  const reader = readerOf(request);
   if (reader === null) return () => Promise.resolve({ done: true });
-  if (reader !== undefined) return () => reader.read();
-  warn('TOLLGATE_BODY_CONSUMED', bodyConsumed);
-  return () => Promise.reject(bodyConsumedError());
+  return reader === undefined ? consumed : () => reader.read();
 }
+
+/**
+ * Whether it only poses as a `Request`. That of `@hono/node-server` reads its body from the socket
+ * if it is asked for all of it, and otherwise makes a real `Request`, which costs as much as a
+ * whole call.
+ */
+function isLightweight(request: Request): boolean {
+  const prototype = Reflect.getPrototypeOf(request);
+  return prototype !== null && !Object.hasOwn(prototype, 'constructor');
+}
+
+/**
+ * The response that `@hono/node-server` writes to (the documented `c.env.outgoing`). Its request's
+ * signal is aborted when that closes; the signal of a real `Request` may be another one.
+ */
+function responseIn(env: unknown): HostResponse | undefined {
+  const outgoing = memberOf(env, 'outgoing');
+  return isHostResponse(outgoing) ? outgoing : undefined;
+}
+
+function isHostResponse(value: unknown): value is HostResponse {
+  return (
+    typeof memberOf(value, 'writeHead') === 'function' &&
+    typeof memberOf(value, 'off') === 'function'
+  );
+}
+
+/** Whether the body can be read at once. Such a server lets it not become longer than announced. */
+function isSmall(headers: Headers): boolean {
+  const announced = Number(headers.get('content-length') ?? Number.NaN);
+  return announced <= smallBodyBytes;
+}
+
+const smallBodyBytes = 64 * 1024;
 
 /** Null if the request has no body, and undefined if another reader has locked it. */
 function readerOf({ body }: Request): ReadableStreamDefaultReader<Uint8Array> | null | undefined {
@@ -126,10 +178,13 @@ export type { AdapterOptions } from './record.ts';
 /** Answers Web requests; created by {@link fetchAdapter}. */
 export interface FetchHandler {
   /**
-   * The response to a request. Never rejects. Further arguments are ignored, so that frameworks may
-   * pass their own: route parameters, a server, an environment.
+   * The response to a request. Never rejects.
+   *
+   * With Hono on Node, pass `c.env` too: that the caller disconnects is then seen in the server's
+   * response, which costs less than the signal of the request. Other arguments are ignored, so that
+   * frameworks may pass their own: route parameters, a server, an environment.
    */
-  (request: Request, ...ignored: readonly unknown[]): Promise<Response>;
+  (request: Request, env?: unknown, ...ignored: readonly unknown[]): Promise<Response>;
   /**
    * Whether the gateway serves the path of this request. `OPTIONS` requests are not the gateway's,
    * because a host's CORS handling answers them.
@@ -143,7 +198,7 @@ export interface FetchHandler {
  *
  * ```ts
  * const handler = fetchAdapter(gateway);
- * app.all('/v1/*', (c) => handler(c.req.raw));                            // Hono
+ * app.all('/v1/*', (c) => handler(c.req.raw, c.env));                     // Hono
  * Bun.serve({ fetch: (request) => (handler.owns(request) ? handler(request) : app(request)) });
  * ```
  *
@@ -161,7 +216,8 @@ export interface FetchHandler {
 export function fetchAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): FetchHandler {
   checkMount('fetchAdapter', gateway, options);
   const warn = warnOnce();
-  const handler = (request: Request): Promise<Response> => answer(gateway, request, options, warn);
+  const handler = (request: Request, env?: unknown): Promise<Response> =>
+    answer(gateway, request, env, options, warn);
   return Object.assign(handler, {
     owns: (request: Request) =>
       isRequest(request) &&
@@ -183,6 +239,7 @@ function ownsTarget(
 async function answer(
   gateway: GatewayHandler,
   request: Request,
+  env: unknown,
   options: AdapterOptions,
   warn: Warn,
 ): Promise<Response> {
@@ -193,7 +250,7 @@ async function answer(
       warn('TOLLGATE_NOT_A_REQUEST', notARequest);
       return failure(gateway, known);
     }
-    caller = webCaller(request);
+    caller = webCaller(request, isLightweight(request) ? responseIn(env) : undefined);
     const adapted = adaptRequest(request, options, caller, warn);
     known = adapted;
     return responseFor(adapted, await gateway.handle(adapted), caller);
@@ -211,13 +268,15 @@ const notARequest =
   'fetchAdapter was called without a Web Request, and answered 500. In Hono, pass c.req.raw. ' +
   'Requests of node:http, as in the pages/api of Next.js, need nodeAdapter of tollgate/node.';
 
-/** By its members, because frameworks have request classes of their own. */
+/**
+ * By its members, because frameworks have request classes of their own. Without its signal, which
+ * some servers make when it is asked for.
+ */
 function isRequest(value: unknown): boolean {
   return (
     typeof memberOf(value, 'url') === 'string' &&
     typeof memberOf(value, 'method') === 'string' &&
-    typeof memberOf(memberOf(value, 'headers'), 'get') === 'function' &&
-    typeof memberOf(memberOf(value, 'signal'), 'addEventListener') === 'function'
+    typeof memberOf(memberOf(value, 'headers'), 'get') === 'function'
   );
 }
 
@@ -230,14 +289,20 @@ function adaptRequest(
   const { method } = request;
   const target = targetOf(request.url);
   const queryAt = target.indexOf('?');
-  const headers = [...request.headers];
+  const headers: Record<string, string> = {};
+  const rawHeaders: string[] = [];
+  // Not by its iterator, which costs three times as much.
+  request.headers.forEach((value, name) => {
+    headers[name] = value;
+    rawHeaders.push(name, value);
+  });
   return {
     method,
     path: pathOf(target, options),
     target,
     search: queryAt < 0 ? '' : target.slice(queryAt + 1),
-    headers: Object.fromEntries(headers),
-    rawHeaders: headers.flat(),
+    headers,
+    rawHeaders,
     body: requestBody(request, warn),
     onClose: caller.onDisconnect,
   };

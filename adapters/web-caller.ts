@@ -1,4 +1,5 @@
 /** Detects that the caller of a Web `Request` has disconnected. Not an entry point. */
+import { type HostResponse, isGone } from './host.ts';
 
 /** The caller of one request. */
 export interface WebCaller {
@@ -14,21 +15,27 @@ export interface WebCaller {
 /**
  * Listens to the request's signal. The request is referenced for as long as the signal matters,
  * because the signal of a request that was garbage-collected is never aborted.
+ *
+ * With `response`, which the server writes the reply to, listens to its end instead: a signal that
+ * nobody else asks for costs half as much as a whole call.
  */
-export function webCaller(request: Request): WebCaller {
+export function webCaller(request: Request, response: HostResponse | undefined): WebCaller {
   const listeners: (() => void)[] = [];
-  let state: 'connected' | 'gone' | 'answered' = request.signal.aborted ? 'gone' : 'connected';
+  const wasGone = response === undefined ? request.signal.aborted : isGone(response);
+  let state: 'connected' | 'gone' | 'answered' = wasGone ? 'gone' : 'connected';
 
   const end = (as: 'gone' | 'answered'): void => {
     state = as;
-    request.signal.removeEventListener('abort', markGone);
+    if (response === undefined) request.signal.removeEventListener('abort', markGone);
+    else response.off('close', markGone);
   };
   const markGone = (): void => {
     if (state !== 'connected') return;
     end('gone');
     for (const notify of listeners.splice(0)) notify();
   };
-  request.signal.addEventListener('abort', markGone);
+  if (response === undefined) request.signal.addEventListener('abort', markGone);
+  else response.on('close', markGone);
 
   return {
     isGone: () => state === 'gone',

@@ -7,7 +7,7 @@ import { fetchAdapter } from 'tollgate/fetch';
 export function createApp(gateway: Gateway): Hono {
   const serveGateway = fetchAdapter(gateway);
   const app = new Hono();
-  app.use((c, next) => (serveGateway.owns(c.req.raw) ? serveGateway(c.req.raw) : next()));
+  app.use((c, next) => (serveGateway.owns(c.req.raw) ? serveGateway(c.req.raw, c.env) : next()));
   app.get('/health', (c) => c.json({ ok: true }));
   return app;
 }

@@ -24,7 +24,7 @@ const hosts = {
     const { fetchAdapter } = await import('../../dist/fetch.js');
     const serve = fetchAdapter(gateway);
     return honoServer((app) => {
-      app.use((c, next) => (serve.owns(c.req.raw) ? serve(c.req.raw) : next()));
+      app.use((c, next) => (serve.owns(c.req.raw) ? serve(c.req.raw, c.env) : next()));
     });
   },
   express4: async (gateway) => createServer(await onExpress('express4', gateway)),

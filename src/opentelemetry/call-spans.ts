@@ -18,14 +18,6 @@ import type { Usage } from '../money.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { cacheWriteAttribute, genAi, own, usageAttributes } from './names.ts';
 
-interface CallSpans {
-  attemptStarted(event: EventOf<'attempt_started'>, provider: string | undefined): void;
-  firstByte(event: EventOf<'first_byte'>): void;
-  partFailed(event: EventOf<'part_failed'>): void;
-  attemptEnded(event: EventOf<'attempt_ended'>): void;
-  end(record: UsageRecord, firstByteMs: number | undefined): void;
-}
-
 /** Starts the span of a call as a child of the active one; undefined if it is not sampled. */
 export function startCallSpans(
   tracer: Tracer,
@@ -40,46 +32,70 @@ export function startCallSpans(
     attributes: startAttributes(event, operation, metadata),
   };
   const span = tracer.startSpan(`${operation} ${modelId}`, options);
-  return span.isRecording() ? callSpans(tracer, span, event) : undefined;
+  return span.isRecording() ? new CallSpans(tracer, span, event) : undefined;
 }
 
-function callSpans(
-  tracer: Tracer,
-  span: Span,
-  { modelId, startedAtMs }: EventOf<'call_started'>,
-): CallSpans {
-  const parent = trace.setSpan(context.active(), span);
-  const attempts = new Map<number, { readonly span: Span; readonly startMs: number }>();
-  return {
-    attemptStarted: (event, provider) => {
-      if (provider !== undefined) span.setAttribute(genAi.provider, provider);
-      const startMs = startedAtMs + event.afterMs;
-      attempts.set(event.attempt, { span: startAttempt(tracer, parent, event, startMs), startMs });
-    },
-    firstByte: ({ attempt, afterMs }) => {
-      const time = timeAt(startedAtMs + afterMs);
-      attempts.get(attempt)?.span.addEvent(own.firstByteEvent, undefined, time);
-    },
-    partFailed: ({ attempt, afterMs, reason }) => {
-      const time = timeAt(startedAtMs + afterMs);
-      const attributes = { [genAi.errorType]: reason };
-      attempts.get(attempt)?.span.addEvent(own.partFailedEvent, attributes, time);
-    },
-    attemptEnded: (event) => {
-      const open = attempts.get(event.attempt);
-      if (open === undefined) return;
-      attempts.delete(event.attempt);
-      endAttempt(open.span, event, timeAt(open.startMs + event.durationMs));
-    },
-    end: (record, firstByteMs) => {
-      // An attempt whose end was not reported ends with its call.
-      const endTime = timeAt(startedAtMs + record.durationMs);
-      for (const open of attempts.values()) open.span.end(endTime);
-      span.setAttributes(endAttributes(record, modelId, firstByteMs));
-      if (isError(record)) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end(endTime);
-    },
-  };
+interface OpenAttempt {
+  readonly number: number;
+  readonly span: Span;
+  readonly startMs: number;
+}
+
+/** The spans of a call. A class, because closures would be created anew for each call. */
+class CallSpans {
+  readonly #tracer: Tracer;
+  readonly #span: Span;
+  readonly #parent: Context;
+  readonly #modelId: string;
+  readonly #startedAtMs: number;
+  #attempts: readonly OpenAttempt[] = [];
+
+  constructor(tracer: Tracer, span: Span, { modelId, startedAtMs }: EventOf<'call_started'>) {
+    this.#tracer = tracer;
+    this.#span = span;
+    this.#parent = trace.setSpan(context.active(), span);
+    this.#modelId = modelId;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  attemptStarted(event: EventOf<'attempt_started'>, provider: string | undefined): void {
+    if (provider !== undefined) this.#span.setAttribute(genAi.provider, provider);
+    const startMs = this.#startedAtMs + event.afterMs;
+    const options = { startTime: timeAt(startMs), attributes: attemptAttributes(event) };
+    const span = this.#tracer.startSpan(own.attemptSpan, options, this.#parent);
+    this.#attempts = [...this.#attempts, { number: event.attempt, span, startMs }];
+  }
+
+  firstByte({ attempt, afterMs }: EventOf<'first_byte'>): void {
+    const time = timeAt(this.#startedAtMs + afterMs);
+    this.#attemptOf(attempt)?.span.addEvent(own.firstByteEvent, undefined, time);
+  }
+
+  partFailed({ attempt, afterMs, reason }: EventOf<'part_failed'>): void {
+    const time = timeAt(this.#startedAtMs + afterMs);
+    const attributes = { [genAi.errorType]: reason };
+    this.#attemptOf(attempt)?.span.addEvent(own.partFailedEvent, attributes, time);
+  }
+
+  attemptEnded(event: EventOf<'attempt_ended'>): void {
+    const open = this.#attemptOf(event.attempt);
+    if (open === undefined) return;
+    this.#attempts = this.#attempts.filter((attempt) => attempt !== open);
+    endAttempt(open.span, event, timeAt(open.startMs + event.durationMs));
+  }
+
+  end(record: UsageRecord, firstByteMs: number | undefined): void {
+    // An attempt whose end was not reported ends with its call.
+    const endTime = timeAt(this.#startedAtMs + record.durationMs);
+    for (const open of this.#attempts) open.span.end(endTime);
+    this.#span.setAttributes(endAttributes(record, this.#modelId, firstByteMs));
+    if (isError(record)) this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    this.#span.end(endTime);
+  }
+
+  #attemptOf(number: number): OpenAttempt | undefined {
+    return this.#attempts.find((attempt) => attempt.number === number);
+  }
 }
 
 /** A call whose caller disconnected is not an error. */
@@ -128,16 +144,6 @@ function attemptAttributes(event: EventOf<'attempt_started'>): Attributes {
   return attributes;
 }
 
-function startAttempt(
-  tracer: Tracer,
-  parent: Context,
-  event: EventOf<'attempt_started'>,
-  startMs: number,
-): Span {
-  const options = { startTime: timeAt(startMs), attributes: attemptAttributes(event) };
-  return tracer.startSpan(own.attemptSpan, options, parent);
-}
-
 function endAttempt(span: Span, event: EventOf<'attempt_ended'>, endTime: HrTime): void {
   const { status, reason, mayHaveRun } = event;
   span.setAttribute(own.mayHaveRun, mayHaveRun);
@@ -175,11 +181,7 @@ function endAttributes(
     attributes[genAi.timeToFirstChunk] = firstByteMs / 1_000;
   }
   const usage = reportedUsage(record);
-  return usage === undefined ? attributes : { ...attributes, ...usageAttributesOf(usage) };
-}
-
-function usageAttributesOf(usage: Usage): Attributes {
-  const attributes: Attributes = {};
+  if (usage === undefined) return attributes;
   for (const [member, name] of usageAttributes) {
     const count = usage[member];
     if (count !== undefined) attributes[name] = count;
@@ -231,7 +233,8 @@ export class OpenCalls {
 
   add(reservationId: string, call: OpenCall): void {
     this.#calls.set(reservationId, call);
-    const [oldest] = this.#calls.size > maxCalls ? this.#calls.keys() : [];
+    if (this.#calls.size <= maxCalls) return;
+    const [oldest] = this.#calls.keys();
     if (oldest !== undefined) this.#calls.delete(oldest);
   }
 

@@ -231,28 +231,20 @@ const maxValues = 200;
 function callMetrics(meter: Meter, fetchOperation: string): CallMetrics {
   const instruments = instrumentsOf(meter);
   const { duration, timeToFirstChunk, charge, refusals } = instruments;
-  const model = boundedValues(maxValues);
-  const providerName = boundedValues(maxValues);
-  const withProvider = (attributes: Attributes, provider: string | undefined): Attributes =>
-    provider === undefined
-      ? attributes
-      : { ...attributes, [genAi.provider]: providerName(provider) };
+  const known = knownSeries();
   const withError = (attributes: Attributes, errorType: string | undefined): Attributes =>
     errorType === undefined ? attributes : { ...attributes, [genAi.errorType]: errorType };
 
   return {
     ended: (record, call) => {
-      const attributes = withProvider(
-        { [genAi.operation]: call.operation, [genAi.requestModel]: model(call.modelId) },
-        call.provider,
-      );
+      const series = known(call.operation, call.provider, call.modelId);
+      const { attributes } = series;
       duration.record(record.durationMs / 1_000, withError(attributes, errorTypeOf(record)));
       const { firstByteMs } = call;
       if (record.streamed && firstByteMs !== undefined) {
         timeToFirstChunk.record(firstByteMs / 1_000, attributes);
       }
-      if (call.operation !== 'count_tokens')
-        addUsage(instruments, reportedUsage(record), attributes);
+      if (call.operation !== 'count_tokens') addUsage(instruments, reportedUsage(record), series);
       if (record.chargeNanos > 0n) charge.add(Number(record.chargeNanos), attributes);
     },
     refused: ({ code, reason, protocol }) => {
@@ -262,8 +254,50 @@ function callMetrics(meter: Meter, fetchOperation: string): CallMetrics {
       refusals.add(1, attributes);
     },
     fetched: (durationMs, provider, errorType) => {
-      const attributes = withProvider({ [genAi.operation]: fetchOperation }, provider);
+      const { attributes } = known(fetchOperation, provider);
       duration.record(durationMs / 1_000, withError(attributes, errorType));
+    },
+  };
+}
+
+const statedModalities = ['audio', 'image', 'video'] as const;
+type Modality = (typeof statedModalities)[number] | 'unknown';
+
+/** The attributes of an operation on a model. */
+interface Series {
+  readonly attributes: Attributes;
+  readonly byModality: Readonly<Record<Modality, Attributes>>;
+}
+
+/** Finds the series, or makes it: once, because each call is recorded seven times. */
+function knownSeries(): (operation: string, provider?: string, modelId?: string) => Series {
+  const model = boundedValues(maxValues);
+  const providerName = boundedValues(maxValues);
+  const known = new Map<string, Series>();
+  return (operation, provider, modelId) => {
+    const boundedProvider = provider === undefined ? '' : providerName(provider);
+    const boundedModel = modelId === undefined ? '' : model(modelId);
+    const id = `${operation}\n${boundedProvider}\n${boundedModel}`;
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const series = seriesOf(operation, boundedProvider, boundedModel);
+    known.set(id, series);
+    return series;
+  };
+}
+
+function seriesOf(operation: string, provider: string, modelId: string): Series {
+  const attributes: Attributes = { [genAi.operation]: operation };
+  if (modelId !== '') attributes[genAi.requestModel] = modelId;
+  if (provider !== '') attributes[genAi.provider] = provider;
+  const of = (modality: Modality) => ({ ...attributes, [genAi.tokenModality]: modality });
+  return {
+    attributes,
+    byModality: {
+      audio: of('audio'),
+      image: of('image'),
+      video: of('video'),
+      unknown: of('unknown'),
     },
   };
 }
@@ -295,38 +329,36 @@ function instrumentsOf(meter: Meter) {
 }
 
 /** A call without usage counts 0, so that its series exists. */
-function addUsage(to: Instruments, usage: Usage | undefined, attributes: Attributes): void {
-  addByModality(to.input, usage?.inputTokens, attributes, {
+function addUsage(to: Instruments, usage: Usage | undefined, { byModality }: Series): void {
+  addByModality(to.input, usage?.inputTokens, byModality, {
     audio: usage?.audioInputTokens,
     image: usage?.imageInputTokens,
     video: usage?.videoInputTokens,
   });
-  addByModality(to.output, usage?.outputTokens, attributes, {
+  addByModality(to.output, usage?.outputTokens, byModality, {
     audio: usage?.audioOutputTokens,
     image: usage?.imageOutputTokens,
   });
-  addByModality(to.cacheRead, usage?.cachedInputTokens, attributes, {});
-  addByModality(to.cacheWrite, usage && cacheWritesOf(usage), attributes, {});
-  addByModality(to.reasoning, usage?.reasoningTokens, attributes, {});
+  to.cacheRead.add(usage?.cachedInputTokens ?? 0, byModality.unknown);
+  to.cacheWrite.add((usage && cacheWritesOf(usage)) ?? 0, byModality.unknown);
+  to.reasoning.add(usage?.reasoningTokens ?? 0, byModality.unknown);
 }
 
 /** Adds the tokens whose modality is stated, and the rest as `unknown`. */
 function addByModality(
   counter: Counter,
   total: number | undefined,
-  attributes: Attributes,
-  parts: Readonly<Record<string, number | undefined>>,
+  byModality: Series['byModality'],
+  parts: Partial<Readonly<Record<Modality, number | undefined>>>,
 ): void {
   let rest = total ?? 0;
-  for (const [modality, part = 0] of Object.entries(parts)) {
-    const count = Math.min(part, rest);
+  for (const modality of statedModalities) {
+    const count = Math.min(parts[modality] ?? 0, rest);
     if (count <= 0) continue;
     rest -= count;
-    counter.add(count, { ...attributes, [genAi.tokenModality]: modality });
+    counter.add(count, byModality[modality]);
   }
-  if (rest > 0 || (total ?? 0) === 0) {
-    counter.add(rest, { ...attributes, [genAi.tokenModality]: 'unknown' });
-  }
+  if (rest > 0 || (total ?? 0) === 0) counter.add(rest, byModality.unknown);
 }
 
 /** The value itself, or `_OTHER` if `max` others were seen before it. */

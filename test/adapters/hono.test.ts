@@ -12,13 +12,15 @@ import { cors } from 'hono/cors';
 import { logger } from 'hono/logger';
 import { secureHeaders } from 'hono/secure-headers';
 import { fetchAdapter } from 'tollgate/fetch';
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
 import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { restoreWebGlobals } from '../support/web-globals.ts';
+import { echoOf } from './echo.ts';
 
 let harness: UnmountedGateway;
 
@@ -107,3 +109,75 @@ it('behind its middleware streams each event before the next one exists', async 
   expect(response.headers.get('vary')).toContain('authorization');
   expect(lines.length).toBeGreaterThan(0);
 });
+
+describe('the body of a request', () => {
+  const sizes = [0, 1, 65_535, 65_536, 65_537, 300_000];
+  const hosts: readonly (readonly [string, (request: Request) => unknown])[] = [
+    ['nothing', () => undefined],
+    ['a clone that it reads too', (request) => request.clone().text()],
+    ['a clone that it does not read', (request) => request.clone()],
+    ['its headers', (request) => request.headers.set('x-added', 'yes')],
+    ['its signal', (request) => request.signal],
+  ];
+  const cases = sizes.flatMap((size) =>
+    ['content-length', 'chunks'].flatMap((framing) =>
+      hosts.map(([what, host]) => ({ size, framing, what, host })),
+    ),
+  );
+
+  it.each(cases)('of $size bytes in $framing is exact, and the host took $what', async ({
+    size,
+    framing,
+    host,
+  }) => {
+    const bytes = Buffer.alloc(size, 'abcdefg');
+    const handler = fetchAdapter(scriptedGateway());
+    const url = await serving((request, env) => {
+      void host(request);
+      return handler(request, env);
+    });
+
+    const { body } = echoOf(await sent(url, bytes, framing));
+
+    expect(Buffer.from(body ?? '', 'base64').equals(bytes)).toBe(true);
+  });
+
+  it.each([
+    ['small', 65_536, 'content-length', 'arrayBuffer'],
+    ['large', 65_537, 'content-length', 'body'],
+    ['of unknown length', 1, 'chunks', 'body'],
+  ])('that is %s is asked for once, and the signal never', async (_kind, size, framing, member) => {
+    const asked: unknown[] = [];
+    const url = await serving((request, env) =>
+      fetchAdapter(scriptedGateway())(noting(request, asked), env),
+    );
+
+    await sent(url, Buffer.alloc(size), framing);
+
+    const members: readonly unknown[] = ['arrayBuffer', 'body', 'signal'];
+    expect(asked.filter((name) => members.includes(name))).toEqual([member]);
+  });
+});
+
+function noting(request: Request, asked: unknown[]): Request {
+  return new Proxy(request, {
+    get: (target, name) => {
+      asked.push(name);
+      const value = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+async function serving(fetch: Parameters<typeof getRequestListener>[0]): Promise<string> {
+  const listener = getRequestListener(fetch);
+  const server = createServer((req, res) => void listener(req, res));
+  onTestFinished(() => closed(server));
+  return `${await listening(server)}/v1/chat/completions`;
+}
+
+async function sent(url: string, bytes: Uint8Array, framing: string): Promise<string> {
+  const headers = { 'content-type': 'application/json' };
+  const body = framing === 'chunks' ? new Blob([bytes]).stream() : bytes;
+  return (await fetch(url, { method: 'POST', headers, body, duplex: 'half' })).text();
+}

@@ -23,7 +23,7 @@ export const webMounts: readonly Mount[] = [
   ),
   inHono('Hono as a middleware', { hostAnswers: true }, '', (app, gateway) => {
     const handler = fetchAdapter(gateway);
-    app.use((c, next) => (handler.owns(c.req.raw) ? handler(c.req.raw) : next()));
+    app.use((c, next) => (handler.owns(c.req.raw) ? handler(c.req.raw, c.env) : next()));
   }),
   inHono('Hono in routes with a basePath', {}, '/api/llm', (app, gateway) => {
     const handler = fetchAdapter(gateway, { basePath: '/api/llm' });
