@@ -14,7 +14,7 @@ describe('a pushed reply', () => {
   it('joins the chunks of one turn into one write', async () => {
     const { body, sink } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe(), Buffer.from('0')).sendTo(out);
+    pushedReply(body, pipe(), [Buffer.from('0')]).sendTo(out);
 
     for (const chunk of ['a', 'b', 'c']) sink().write(Buffer.from(chunk));
     await setImmediate();
@@ -34,19 +34,21 @@ describe('a pushed reply', () => {
         taken();
       },
     });
-    pushedReply(body, pipe(), emptyBytes).sendTo(out);
-    const pieces = [Buffer.alloc(65_200, 'a'), Buffer.alloc(65_536, 'b')];
+    const begun = [Buffer.alloc(65_000, 'a'), Buffer.alloc(65_100, 'b')];
+    pushedReply(body, pipe(), begun).sendTo(out);
+    const pieces = [65_200, 9, 65_536].map((size) => Buffer.alloc(size, 'c'));
 
     for (const piece of pieces) sink().write(piece);
 
-    expect(seen).toHaveLength(2);
-    expect(pieces.every((piece, index) => piece === seen[index])).toBe(true);
+    const all = [...begun, ...pieces];
+    expect(seen).toHaveLength(all.length);
+    expect(all.every((piece, index) => piece === seen[index])).toBe(true);
   });
 
   it('gathers at most 60 KiB before the caller’s socket can report that it is full', () => {
     const { body, sink, calls } = controlledBody();
     const slow = new Writable({ highWaterMark: 4, write: () => {} });
-    pushedReply(body, pipe(), emptyBytes).sendTo(slow);
+    pushedReply(body, pipe(), []).sendTo(slow);
 
     for (let piece = 0; piece < 3; piece += 1) sink().write(Buffer.alloc(32 * 1024, 'a'));
 
@@ -63,7 +65,7 @@ describe('a pushed reply', () => {
       },
     };
 
-    pushedReply(early, pipe(), Buffer.from('0')).sendTo(out);
+    pushedReply(early, pipe(), [Buffer.from('0')]).sendTo(out);
 
     expect(out.log).toEqual(['0', 'ab']);
   });
@@ -73,7 +75,7 @@ describe('a pushed reply', () => {
     const out = recorder();
     const upper = (chunk: Uint8Array) =>
       chunk[0] === 0x61 ? emptyBytes : Buffer.from(Buffer.from(chunk).toString().toUpperCase());
-    pushedReply(body, pipe({ write: upper }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ write: upper }), []).sendTo(out);
 
     sink().write(Buffer.from('a'));
     await setImmediate();
@@ -88,7 +90,7 @@ describe('a pushed reply', () => {
     const { body, sink } = controlledBody();
     const out = recorder();
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
-    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), []).sendTo(out);
     sink().end();
     const turns: string[][] = [];
 
@@ -105,7 +107,7 @@ describe('a pushed reply', () => {
     const { body, sink } = controlledBody();
     const out = recorder();
     const writes = [Buffer.from('x')];
-    pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), []).sendTo(out);
 
     sink().fail(new Error('reset'));
     await out.whenClosed;
@@ -116,7 +118,7 @@ describe('a pushed reply', () => {
   it('reports a failure to the pipe only after the chunks before it', async () => {
     const { body, sink } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe(), emptyBytes).sendTo(out);
+    pushedReply(body, pipe(), []).sendTo(out);
 
     sink().write(Buffer.from('a'));
     sink().fail(new Error('reset'));
@@ -134,7 +136,7 @@ describe('a pushed reply', () => {
         waiting.push(done);
       },
     });
-    pushedReply(body, pipe(), emptyBytes).sendTo(slow);
+    pushedReply(body, pipe(), []).sendTo(slow);
 
     sink().write(Buffer.from('12345'));
     await setImmediate();
@@ -149,7 +151,7 @@ describe('a pushed reply', () => {
   it('aborts the upstream when the caller disconnects', async () => {
     const { body, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe(), emptyBytes).sendTo(out);
+    pushedReply(body, pipe(), []).sendTo(out);
 
     out.destroy();
     await out.whenClosed;
@@ -169,7 +171,7 @@ describe('a pushed reply', () => {
       log.push('left');
       return 'abort';
     };
-    pushedReply(body, pipe({ write, disconnected: onDisconnect }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ write, disconnected: onDisconnect }), []).sendTo(out);
 
     sink().write(Buffer.from('last'));
     out.emit('close');
@@ -184,7 +186,7 @@ describe('a pushed reply', () => {
     const out = recorder();
     out.destroy();
 
-    pushedReply(body, pipe(), emptyBytes).sendTo(out);
+    pushedReply(body, pipe(), []).sendTo(out);
 
     expect(calls).toEqual(['abort']);
   });
@@ -197,7 +199,7 @@ describe('a pushed reply', () => {
       seen.push(Buffer.from(chunk).toString());
       return chunk;
     };
-    pushedReply(body, pipe({ disconnected: () => 'drain', write }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ disconnected: () => 'drain', write }), []).sendTo(out);
 
     out.destroy();
     await out.whenClosed;
@@ -210,7 +212,7 @@ describe('a pushed reply', () => {
 
   it('is the same when read as a Readable', async () => {
     const { body, sink } = controlledBody();
-    const stream = pushedReply(body, pipe(), Buffer.from('0')).readable();
+    const stream = pushedReply(body, pipe(), [Buffer.from('0')]).readable();
 
     sink().write(Buffer.from('a'));
     sink().end();
@@ -222,15 +224,11 @@ describe('a pushed reply', () => {
 
   it('fails as a Readable when cut, and aborts when the Readable is destroyed', async () => {
     const broken = controlledBody();
-    const cut = pushedReply(
-      broken.body,
-      pipe({ fail: () => ({ writes: [], cut: true }) }),
-      emptyBytes,
-    );
+    const cut = pushedReply(broken.body, pipe({ fail: () => ({ writes: [], cut: true }) }), []);
     const stream = cut.readable();
     broken.sink().fail(new Error('reset'));
     const disconnecting = controlledBody();
-    const other = pushedReply(disconnecting.body, pipe(), emptyBytes).readable();
+    const other = pushedReply(disconnecting.body, pipe(), []).readable();
     other.destroy();
 
     await expect(stream.toArray()).rejects.toThrow();

@@ -4,7 +4,6 @@ import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Closing, pushedReply } from '../../src/bytes/body/reply.ts';
-import { emptyBytes } from '../../src/bytes/sse.ts';
 import { clean, controlledBody, pipe, recorder } from './reply-doubles.ts';
 
 describe('a reply that ends before its upstream', () => {
@@ -19,7 +18,7 @@ describe('a reply that ends before its upstream', () => {
   it('ends for its caller immediately, and lets the upstream end by itself', async () => {
     const { body, sink, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), []).sendTo(out);
 
     sink().write(Buffer.from('a'));
     await out.whenClosed;
@@ -33,7 +32,7 @@ describe('a reply that ends before its upstream', () => {
   it('aborts an upstream that does not end within a second', async () => {
     const { body, sink, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), []).sendTo(out);
     sink().write(Buffer.from('a'));
     await out.whenClosed;
 
@@ -56,7 +55,7 @@ describe('a reply that ends before its upstream', () => {
     pushedReply(
       body,
       pipe({ closingIfOver: overAt(1), end: note('end'), fail: note('fail') }),
-      emptyBytes,
+      [],
     ).sendTo(out);
 
     sink().write(Buffer.from('a'));
@@ -73,7 +72,7 @@ describe('a reply that ends before its upstream', () => {
   it('aborts an upstream that keeps sending after it', async () => {
     const { body, sink, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), []).sendTo(out);
     sink().write(Buffer.from('a'));
     await out.whenClosed;
 
@@ -90,7 +89,7 @@ describe('a reply that ends before its upstream', () => {
   it('with its beginning still reads the upstream to its end', async () => {
     const { body, sink, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe({ closingIfOver: () => clean }), Buffer.from('0')).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: () => clean }), [Buffer.from('0')]).sendTo(out);
 
     await out.whenClosed;
     sink().end();
@@ -103,7 +102,7 @@ describe('a reply that ends before its upstream', () => {
   it('together with its upstream needs no grace period', async () => {
     const { body, sink, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), []).sendTo(out);
 
     sink().write(Buffer.from('a'));
     sink().end();
@@ -119,7 +118,7 @@ describe('an exception', () => {
   it('in the pipe aborts the upstream and ends the reply', async () => {
     const { body, sink, calls } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe({ write: throwing('too large') }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ write: throwing('too large') }), []).sendTo(out);
 
     sink().write(Buffer.from('a'));
     await out.whenClosed;
@@ -134,7 +133,7 @@ describe('an exception', () => {
   ])('in the pipe method %s ends the reply as a failure does', async (_asked, change) => {
     const { body, sink } = controlledBody();
     const out = recorder();
-    pushedReply(body, pipe(change), emptyBytes).sendTo(out);
+    pushedReply(body, pipe(change), []).sendTo(out);
     if (!out.writableEnded) sink().end();
 
     await out.whenClosed;
@@ -157,7 +156,7 @@ describe('an exception', () => {
       return 'abort';
     };
     const { out, closed } = wrapped(from);
-    pushedReply(body, pipe({ fail, disconnected: onDisconnect }), Buffer.from('0')).sendTo(out);
+    pushedReply(body, pipe({ fail, disconnected: onDisconnect }), [Buffer.from('0')]).sendTo(out);
 
     if (from > 1) sink().write(Buffer.from('a'));
     await closed;
@@ -171,7 +170,7 @@ describe('an exception', () => {
     const { body, sink } = controlledBody();
     const { out, closed } = wrapped(2);
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
-    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
+    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), []).sendTo(out);
 
     sink().end();
     await closed;
@@ -183,7 +182,7 @@ describe('an exception', () => {
     const { body, sink } = controlledBody();
     const out = recorder();
     out.end = throwing('host');
-    pushedReply(body, pipe(), emptyBytes).sendTo(out);
+    pushedReply(body, pipe(), []).sendTo(out);
 
     sink().end();
     await out.whenClosed;

@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers';
 import type { ReplyBody } from '../../http.ts';
 import type { UpstreamBody } from '../../ports/upstream-client.ts';
-import { concatBytes } from '../sse.ts';
+import { concatBytes, emptyBytes } from '../sse.ts';
 import { type Outlet, readableOutlet, writableOutlet } from './paced-reply.ts';
 
 /**
@@ -47,8 +47,12 @@ export interface Closing {
   readonly ready?: Promise<unknown> | undefined;
 }
 
-/** A streamed reply. `begun` is its beginning, which is passed through the pipe first. */
-export function pushedReply(body: UpstreamBody, pipe: ReplyPipe, begun: Uint8Array): ReplyBody {
+/** A streamed reply. `begun` is its beginning, which has been passed through the pipe. */
+export function pushedReply(
+  body: UpstreamBody,
+  pipe: ReplyPipe,
+  begun: readonly Uint8Array[],
+): ReplyBody {
   return {
     sendTo: (out) => pushReply(body, pipe, writableOutlet(out), begun),
     readable: () => {
@@ -75,7 +79,12 @@ const gracePeriodBytes = 64 * 1024;
  */
 const maxGatheredBytes = 60 * 1024;
 
-function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
+function pushReply(
+  body: UpstreamBody,
+  pipe: ReplyPipe,
+  out: Outlet,
+  begun: readonly Uint8Array[],
+): void {
   let grace: GracePeriod | undefined;
   let usageWait: GracePeriod | undefined;
   let hasWritten = false;
@@ -118,10 +127,10 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
   };
 
   /** Returns false if that ended the reply: the upstream gets a grace period, or is aborted. */
-  const pass = (chunk: Uint8Array, through: ReplyPipe['write']): boolean => {
+  const pass = (chunk: Uint8Array | undefined): boolean => {
     let closing: Closing | undefined;
     try {
-      const bytes = through(chunk);
+      const bytes = chunk === undefined ? emptyBytes : pipe.write(chunk);
       if (bytes.length > 0 && !isDisconnected) send(bytes);
       closing = pipe.closingIfOver();
     } catch (error) {
@@ -141,7 +150,7 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
     gatheredBytes = 0;
     if (isOver || chunks === undefined || chunks.length === 0) return;
     // A body that was paused for the caller must resume to reach its end.
-    if (!pass(concatBytes(chunks), pipe.write) && grace?.isRunning()) body.resume();
+    if (!pass(concatBytes(chunks)) && grace?.isRunning()) body.resume();
   };
 
   const disconnect = (reason: 'caller_left' | 'caller_stalled'): void => {
@@ -179,8 +188,9 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
   if (isOver) return;
   // The status line is sent with the first byte.
   if (begun.length === 0) keepAlive();
+  else if (!isDisconnected) for (const piece of begun) send(piece);
   // The beginning may already end the reply: an error, or the last event of the stream.
-  if (!pass(begun, (chunk) => chunk) && !grace?.isRunning()) return;
+  if (!pass(undefined) && !grace?.isRunning()) return;
   // Chunks that arrived meanwhile are written together with the beginning.
   gathered = [];
   body.start({
@@ -188,6 +198,11 @@ function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint
       if (isOver) return grace?.discard(chunk);
       usageWait?.discard(chunk);
       if (isOver) return;
+      // A full read is not copied to be joined with a small one before it.
+      if (gatheredBytes > 0 && chunk.length > maxGatheredBytes) {
+        flush();
+        if (isOver) return grace?.discard(chunk);
+      }
       gatheredBytes += chunk.length;
       if (gathered !== undefined) gathered.push(chunk);
       else {

@@ -40,7 +40,7 @@ const vectorDepth = 3;
  * checked, unless `checksEvery` is set: for channels that are known to lack a format.
  */
 export function embeddingRepair(wanted: EmbeddingFormat, checksEvery = false): EmbeddingRepair {
-  const vectors = new RepairedVectors(wanted, checksEvery);
+  const vectors = new RepairedVectors(wanted, checksEvery, () => tokens.stop());
   const tokens = jsonTokens(vectors);
   return {
     write: (chunk) => {
@@ -61,6 +61,7 @@ class RepairedVectors implements JsonListener {
   state: 'looking' | 'fine' | 'checking' | 'repairing' | 'unusable' = 'looking';
   readonly #wanted: EmbeddingFormat;
   readonly #checksEvery: boolean;
+  readonly #stop: () => void;
   readonly #name = new RangeCapture(nameLimitBytes);
   readonly #text = new RangeCapture(maxVectorText);
   #names: { list?: string | undefined; vector?: string | undefined } = {};
@@ -70,9 +71,11 @@ class RepairedVectors implements JsonListener {
   #from = 0;
   #current: Uint8Array = emptyBytes;
 
-  constructor(wanted: EmbeddingFormat, checksEvery: boolean) {
+  /** @param stop called once nothing of the reply matters any more */
+  constructor(wanted: EmbeddingFormat, checksEvery: boolean, stop: () => void) {
     this.#wanted = wanted;
     this.#checksEvery = checksEvery;
+    this.#stop = stop;
   }
 
   beginChunk(chunk: Uint8Array): void {
@@ -107,6 +110,7 @@ class RepairedVectors implements JsonListener {
     const isWanted = first === (this.#wanted === 'base64' ? quote : openBracket);
     const unchanged = this.#checksEvery ? 'checking' : 'fine';
     if (this.state === 'looking') this.state = isWanted ? unchanged : 'repairing';
+    if (this.state === 'fine') return this.#stop();
     const isMixed = this.#checksEvery && isWanted !== (this.state === 'checking');
     if (!isMixed && (this.state !== 'repairing' || isWanted)) return;
     this.#out.push(this.#current.subarray(this.#from, at));

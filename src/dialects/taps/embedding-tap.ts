@@ -27,7 +27,9 @@ export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
   const { usageMembers, vectorsMember, readUsage, inBandFailure, remarkOn } = options;
   const watch = jsonWatch({
     capture: [...usageMembers, 'error'],
-    ...(vectorsMember === undefined ? {} : { countIn: { array: vectorsMember, member: '' } }),
+    ...(vectorsMember === undefined
+      ? {}
+      : { countIn: { array: vectorsMember, member: undefined } }),
     skipsNumbers: true,
   });
   const bounds = byteBounds();
@@ -35,7 +37,7 @@ export function embeddingTap(options: EmbeddingTapOptions): StreamTap {
   let bytes = 0;
 
   const captured = (name: string): JsonValue | undefined => {
-    const text = watch.end().captured[name];
+    const text = watch.captured(name);
     return text === undefined ? undefined : parseBoundedExactly(text);
   };
   const usageIn = (name: string): readonly (readonly [string, JsonValue])[] => {

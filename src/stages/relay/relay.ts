@@ -39,7 +39,7 @@ export function relay(
   copy?.begin({ 'content-type': 'application/json', ...notes });
   if (reply.kind === 'whole') return relayWhole(reply, outcome, held);
   if (reply.kind === 'made') return relayMade(reply, outcome, held);
-  copy?.add(reply.firstOutput);
+  if (copy !== undefined) for (const piece of reply.firstOutput) copy.add(piece);
   const { tap } = reply;
   const stream = { tap, outcome, held, freeDisconnects, disconnectReason: undefined };
   return relayStream(reply, stream);

@@ -32,7 +32,7 @@ export type Opening = Judgement | StreamedReply;
 /** A streamed reply; `firstOutput` is what its tap has already put out. */
 export interface StreamedReply {
   readonly kind: 'streamed';
-  readonly firstOutput: Uint8Array;
+  readonly firstOutput: readonly Uint8Array[];
   readonly rest: UpstreamBody;
   readonly tap: StreamTap;
 }
@@ -146,7 +146,7 @@ function judgeStreamStart(
     const reason = isEmpty ? 'upstream_empty' : 'upstream_stream_truncated';
     return { kind: 'bad', reason, endedBeforeContent: true };
   }
-  return { kind: 'streamed', firstOutput: output.drain(), rest: body, tap };
+  return { kind: 'streamed', firstOutput: output.take(), rest: body, tap };
 }
 
 async function openUnfinished(
@@ -156,26 +156,27 @@ async function openUnfinished(
 ): Promise<Opening> {
   const { maxBufferedBytes, framing, tap: makeTap } = prepared;
   const containsEvent = framing === 'sse' ? eventDetector() : () => false;
-  let length = first.bytes.length;
+  const held = chunkBuffer();
+  if (first.bytes.length > 0) held.add(first.bytes);
   let isStream = containsEvent(first.bytes);
-  const head =
-    first.ended || length > maxBufferedBytes || isStream
+  const isEnough = (): boolean => held.byteLength() > maxBufferedBytes || isStream;
+  const { ended } =
+    first.ended || isEnough()
       ? first
-      : await readHead(body, (chunk) => {
-          length += chunk.length;
+      : await peekHead(body, (chunk) => {
+          held.add(chunk);
           isStream = containsEvent(chunk);
-          return length > maxBufferedBytes || isStream;
+          return isEnough();
         });
-  const bytes =
-    head === first ? first.bytes : concatBytes([first.bytes, head.bytes].filter(isFilled));
   if (isStream && makeTap !== undefined) {
-    return openStream(body, makeTap(), { running, first: { bytes, ended: head.ended } });
+    return openStream(body, makeTap(), { running, first: { bytes: held.drain(), ended } });
   }
-  if (head.ended && bytes.length <= maxBufferedBytes) return prepared.judge(bytes);
-  const isDocument = startsLikeJson(bytes);
+  if (ended && held.byteLength() <= maxBufferedBytes) return prepared.judge(held.drain());
+  const pieces = headPieces(held);
+  const isDocument = startsLikeJson(pieces[0] ?? emptyBytes);
   if (!isDocument || framing === 'sse' || makeTap === undefined) {
     body.abort();
-    if (!isDocument) return unreadableReply(bytes);
+    if (!isDocument) return unreadableReply(concatBytes(pieces));
     const isTooLarge = makeTap === undefined;
     return {
       kind: 'bad',
@@ -183,11 +184,21 @@ async function openUnfinished(
     };
   }
   const tap = makeTap();
-  const output = tap.write(bytes);
+  const firstOutput = pieces.map((piece) => tap.write(piece)).filter(isFilled);
   const failed = tapFailure(tap);
-  if (failed === undefined) return { kind: 'streamed', firstOutput: output, rest: body, tap };
+  if (failed === undefined) return { kind: 'streamed', firstOutput, rest: body, tap };
   body.abort();
   return failed;
+}
+
+/** What a tap and the check of a document look at in their first chunk. */
+const minFirstPieceBytes = 1024;
+
+/** Joins the chunks only if the first is short: each copy of a large reply costs a tenth of it. */
+function headPieces(held: ChunkBuffer): readonly Uint8Array[] {
+  const pieces = held.take();
+  const isLong = (pieces[0]?.length ?? 0) >= minFirstPieceBytes;
+  return isLong ? pieces : [concatBytes(pieces)];
 }
 
 function isFilled({ length }: Uint8Array): boolean {

@@ -104,13 +104,14 @@ export function jsonTokens(listener: JsonListener, { skipsNumbers } = { skipsNum
       expected = 'nothing';
       return;
     }
-    listener.valueBegins(byte, at, open.length);
+    const depth = open.length;
     if (isContainer) {
       open.push(byte === openBrace);
       expected = byte === openBrace ? 'name_or_end' : 'value_or_end';
     } else {
       token = byte === quote ? 'string' : 'word';
     }
+    listener.valueBegins(byte, at, depth);
   }
 
   function beginsNumbers(byte: number): boolean {
@@ -212,6 +213,10 @@ export function jsonTokens(listener: JsonListener, { skipsNumbers } = { skipsNum
       for (const stop of afterNumbers) stop.next = -1;
       let at = 0;
       while (at < chunk.length && expected !== 'nothing') at = step(chunk, at);
+    },
+    /** Ignores everything from here on. May be called by the listener. */
+    stop(): void {
+      expected = 'nothing';
     },
     expected: () => expected,
     depth: () => open.length,

@@ -22,7 +22,7 @@ export interface JsonWatchOptions {
   /** The longest text to capture of one member. Default: 16 KiB. */
   readonly captureLimitBytes?: number;
   /** Counts the elements of the array `array`, and those with a string member called `member`. */
-  readonly countIn?: { readonly array: string; readonly member: string };
+  readonly countIn?: { readonly array: string; readonly member: string | undefined };
   /** Numbers in arrays are skipped unchecked; see `jsonTokens`. */
   readonly skipsNumbers?: boolean;
 }
@@ -59,6 +59,8 @@ export function jsonWatch(options: JsonWatchOptions = {}) {
       tokens.write(bytes);
       members.endChunk(bytes);
     },
+    /** The JSON text of a member that is complete. */
+    captured: (name: string): string | undefined => members.captured(name),
     /** The report so far. May be called repeatedly, because a reply can break off at any time. */
     end: (): JsonWatchReport => {
       const isOpenArray =
@@ -135,6 +137,10 @@ class WatchedMembers implements JsonListener {
     this.#text.endChunk(bytes);
   }
 
+  captured(name: string): string | undefined {
+    return this.#captured.get(name);
+  }
+
   areInElements(): boolean {
     return this.#base === 2;
   }
@@ -145,7 +151,8 @@ class WatchedMembers implements JsonListener {
 
   /** Only the names of inspected members and of those of a counted element are needed. */
   #isNamed(depth: number): boolean {
-    return depth === this.#base || (this.#counting && depth === this.#base + 2);
+    if (depth === this.#base) return true;
+    return this.#counting && depth === this.#base + 2 && this.#countIn?.member !== undefined;
   }
 }
 
@@ -169,7 +176,7 @@ function elementCount(member: string | undefined) {
       name = found;
     },
     valueBegins(first: number): void {
-      if (name === member) hasString = first === quote;
+      if (name !== undefined && name === member) hasString = first === quote;
     },
     elementEnds(): void {
       elements += 1;
