@@ -58,7 +58,7 @@ export async function storedReply(
   const { received } = authenticated;
   const running = deps.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(running.caller.markDisconnected);
+    received.request.onClose(() => running.caller.markDisconnected());
     await limit(authenticated, route.caller);
     const request = { ...authenticated, route, running };
     if (!idSyntax.test(route.id)) throw storedReplyNotFound(route.id);

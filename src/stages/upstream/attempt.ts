@@ -138,7 +138,7 @@ function membersOf({ held, channelPlan, credential }: Leased) {
   return {
     requestId: admitted.received.responseContext.requestId,
     reservationId: settlement.reservation.id,
-    attempt: settlement.attemptCount() + 1,
+    attempt: settlement.attempts.length + 1,
     modelId: admitted.model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,

@@ -11,7 +11,7 @@ import type {
 } from '../../ports/upstream-client.ts';
 import { swallowErrors } from '../../thrown.ts';
 import type { DetachableBody } from '../../upstream/body/head.ts';
-import { type OpenedBody, openedBody } from '../../upstream/body/opened.ts';
+import { OpenedBody } from '../../upstream/body/opened.ts';
 import { clientFailure, requestFailure, transportError } from '../../upstream/transport-error.ts';
 import { headReceived, stopWatching } from '../../upstream/watch-attempt.ts';
 import type { RunningCall } from '../running.ts';
@@ -76,7 +76,7 @@ export function sendUpstream(
       }
       const { status, headers, body } = response;
       if (watch !== undefined) headReceived(watch);
-      opened = openedBody(body, watch);
+      opened = new OpenedBody(body, watch);
       resolve({ status, headers, body: opened });
     };
     const request = requestFor((abort) => {

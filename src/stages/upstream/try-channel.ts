@@ -6,6 +6,7 @@ import { isUpstreamError, type UpstreamError } from '../../errors.ts';
 import type { UpstreamRequest } from '../../ports/upstream-client.ts';
 import { nameOf } from '../../upstream/accounts.ts';
 import type { Access } from '../models/model-plan.ts';
+import { isPending } from '../ports/port-calls.ts';
 import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
 import {
   type Attempt,
@@ -45,8 +46,11 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
     const access = channelPlan.access(secret);
     let opened: Opened;
     if (prepared.series === undefined) {
-      const response = await sendFirst(attempt, access, upstreams);
-      opened = await openResponse(response, prepared, admitted);
+      const response = await send(attempt, access, upstreams);
+      noteFirstByte(attempt);
+      await upstreams.endOfReplyTurn();
+      const opening = openResponse(response, prepared, admitted);
+      opened = isPending(opening) ? await opening : opening;
     } else {
       series = prepared.series();
       opened = await openSeries(series, seriesDeps(prepared, access, attempt, upstreams));
@@ -125,7 +129,12 @@ function seriesDeps(
   const { call, model, received } = held.admitted;
   const { firstByteMs } = channelPlan.timeouts;
   return {
-    sendFirst: (isRepeated) => sendFirst(attempt, access, upstreams, isRepeated),
+    sendFirst: async (isRepeated) => {
+      const response = await send(attempt, access, upstreams, isRepeated);
+      noteFirstByte(attempt);
+      await upstreams.endOfReplyTurn();
+      return response;
+    },
     send: (body) =>
       send(
         { ...attempt, leased: { ...leased, firstByteMs, prepared: { ...prepared, body } } },
@@ -140,23 +149,14 @@ function seriesDeps(
         : badReply(failed, call, model),
     failureOfBreak: (error) => failedTransport(error, call, model),
     report: ({ reason }) => report.partFailed(latestResponse.status, reason),
-    mayRetry: budget.mayRetry,
+    mayRetry: () => budget.mayRetry(),
   };
 }
 
-/** Sends the request with which the attempt begins, and notes when its response begins. */
-async function sendFirst(
-  attempt: Attempt,
-  access: Access,
-  upstreams: Upstreams,
-  isRepeated = false,
-): Promise<OpenedResponse> {
-  const response = await send(attempt, access, upstreams, isRepeated);
-  const { held, lease } = attempt.leased;
+/** The response to the first request of the attempt has begun. */
+function noteFirstByte({ leased: { held, lease } }: Attempt): void {
   const { watch } = held.admitted.running;
   if (watch !== undefined) lease.firstByte(watch.lastReceivedMs);
-  await upstreams.endOfReplyTurn();
-  return response;
 }
 
 function send(

@@ -104,7 +104,7 @@ describe('a caller that disconnects before the status line', () => {
     const clock = fakeClock();
     const tracker = freeDisconnects(clock);
     const waits = { firstByteMs: 1, idleMs: 1, firstTokenMs: 1, quietMs: 1, totalMs: 1 };
-    const deps = { timeouts: waits, callerStallMs: 1, clock, end: () => {} };
+    const deps = { timeouts: waits, callerStallMs: 1, clock, caller: { endAttempt: () => {} } };
     const attempt = watchAttempt(deps, tracker.lastActivity('a', 'model'));
     const leave = (key: string) => tracker.isFree(key, { watch: attempt, attemptCount: 1 });
 

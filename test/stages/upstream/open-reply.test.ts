@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/errors.ts';
 import type { PreparedCall } from '../../../src/stages/prepare/prepared-call.ts';
 import { openReply } from '../../../src/stages/upstream/open-reply.ts';
-import { openedBody } from '../../../src/upstream/body/opened.ts';
+import { OpenedBody } from '../../../src/upstream/body/opened.ts';
 import { scriptedBody } from '../../support/scripted-upstream.ts';
 
 /** A call for which every reply is too large for its tap. */
@@ -54,7 +54,7 @@ it.each([
   });
 
   const opening = openReply(
-    { status: 200, headers: { 'content-type': type }, body: openedBody(body, undefined) },
+    { status: 200, headers: { 'content-type': type }, body: new OpenedBody(body, undefined) },
     { ...prepared, framing },
     { watch: undefined },
   );
