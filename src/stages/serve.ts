@@ -207,7 +207,8 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       running.caller.detach();
       const { reply } = outcome;
       if (reply.kind === 'whole' && reply.referable !== undefined) {
-        await rememberWhole(reply, outcome, served);
+        const remembering = rememberWhole(reply, outcome, served);
+        if (remembering !== undefined) await remembering;
       }
       if (reply.kind === 'made' && served.copy !== undefined) await copyMade(reply, served.copy);
       return relay(outcome, served, upstreams);

@@ -199,9 +199,9 @@ async function send(
     received: { settings },
   } = request;
   const { client, freeDisconnects } = deps.upstreams;
-  const { channel, timeouts, upstreamModel } = channelPlan;
+  const { timeouts, activityName } = channelPlan;
   running.hold.limitTime(settings.clock.monotonicMs(), timeouts.totalMs);
-  running.startAttempt(timeouts, freeDisconnects.lastActivity(channel.id, upstreamModel));
+  running.startAttempt(timeouts, freeDisconnects.lastActivity(activityName));
   try {
     const access = channelPlan.access(secret);
     const response = await sendUpstream(client, requestOf(channelPlan, secret, request), running);

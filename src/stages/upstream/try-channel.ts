@@ -8,6 +8,7 @@ import { nameOf } from '../../upstream/accounts.ts';
 import type { Access } from '../models/model-plan.ts';
 import { isPending } from '../ports/port-calls.ts';
 import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
+import { activityName } from '../relay/free-disconnects.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -16,7 +17,6 @@ import {
   type Leased,
   type OpenedReply,
   type UpstreamOutcome,
-  type UpstreamReply,
   type Upstreams,
 } from './attempt.ts';
 import { namedAccount, secretIn, servingAccount } from './credential.ts';
@@ -166,11 +166,11 @@ function send(
   isContinued = false,
 ): Promise<OpenedResponse> {
   const { call, running, received } = held.admitted;
-  const { id } = channelPlan.channel;
   const account = credential === undefined ? undefined : namedAccount(credential);
   const lastActivity = freeDisconnects.lastActivity(
-    account === undefined ? id : nameOf(id, account),
-    channelPlan.upstreamModel,
+    account === undefined
+      ? channelPlan.activityName
+      : activityName(nameOf(channelPlan.channel.id, account), channelPlan.upstreamModel),
   );
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
   const timeouts = { firstByteMs, idleMs, firstTokenMs, quietMs, totalMs };
@@ -201,7 +201,7 @@ function send(
 
 function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
   const { leased, report, latestResponse } = attempt;
-  const { prepared, held, lease } = leased;
+  const { prepared, held, lease, channelPlan, credential } = leased;
   const { notes, callerParam } = prepared;
   const { redaction } = access;
   const { call, model } = held.admitted;
@@ -218,19 +218,14 @@ function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamO
     case 'made':
       return { reply: opening, redaction, notes: opening.notes, lease, status };
     case 'whole': {
-      const outcome = { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
-      return opening.referable === undefined ? outcome : withAccount(outcome, leased);
+      const account = opening.referable && servingAccount(channelPlan.channel, credential);
+      return { reply: opening, redaction, notes: opening.notes ?? notes, lease, status, account };
     }
     case 'streamed': {
-      const reply = { reply: opening, redaction, callerParam, notes };
-      const outcome = { ...reply, lease, report, status };
-      return opening.tap.referable === undefined ? outcome : withAccount(outcome, leased);
+      const account = opening.tap.referable && servingAccount(channelPlan.channel, credential);
+      return { reply: opening, redaction, callerParam, notes, lease, report, status, account };
     }
   }
-}
-
-function withAccount(reply: UpstreamReply, { channelPlan, credential }: Chosen): UpstreamReply {
-  return { ...reply, account: servingAccount(channelPlan.channel, credential) };
 }
 
 /** Records the outcome for the usage record and the channel's health. */
