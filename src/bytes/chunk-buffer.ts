@@ -10,59 +10,51 @@ const smallChunkBytes = 4096;
  */
 const maxSmallChunks = 256;
 
-export interface ChunkBuffer {
-  byteLength(): number;
-  add(chunk: Uint8Array): void;
-  take(): readonly Uint8Array[];
-  /** Joins the chunks into one, which stays in the buffer. A single chunk is not copied. */
-  join(): Uint8Array;
-  /** Joins the chunks into one, and clears the buffer for reuse. */
-  drain(): Uint8Array;
-}
-
-export function chunkBuffer(): ChunkBuffer {
-  let list: Uint8Array[] = [];
-  let byteLength = 0;
+export class ChunkBuffer {
+  #byteLength = 0;
+  #list: Uint8Array[] = [];
   /** The index of the first of the small chunks at the end of the list. */
-  let smallFrom = 0;
+  #smallFrom = 0;
 
-  const take = (): readonly Uint8Array[] => {
-    const taken = list;
+  byteLength(): number {
+    return this.#byteLength;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#byteLength += chunk.byteLength;
+    this.#list.push(chunk);
+    if (chunk.byteLength < smallChunkBytes) {
+      if (this.#list.length - this.#smallFrom < maxSmallChunks) return;
+      const joined = concatUnpooled(this.#list.splice(this.#smallFrom));
+      this.#list.push(joined);
+      // A result that is still small will be joined again with later chunks.
+      if (joined.byteLength < smallChunkBytes) return;
+    }
+    this.#smallFrom = this.#list.length;
+  }
+
+  take(): readonly Uint8Array[] {
+    const taken = this.#list;
     // The list is replaced, because listeners for the caller's disconnect hold this buffer until
     // the call ends.
-    list = [];
-    smallFrom = 0;
+    this.#list = [];
+    this.#smallFrom = 0;
     return taken;
-  };
+  }
 
-  const join = (): Uint8Array => {
-    const all = concat(list);
-    list = [all];
-    smallFrom = 1;
+  /** Joins the chunks into one, which stays in the buffer. A single chunk is not copied. */
+  join(): Uint8Array {
+    const all = concat(this.#list);
+    this.#list = [all];
+    this.#smallFrom = 1;
     return all;
-  };
+  }
 
-  return {
-    byteLength: () => byteLength,
-    add: (chunk) => {
-      byteLength += chunk.byteLength;
-      list.push(chunk);
-      if (chunk.byteLength < smallChunkBytes) {
-        if (list.length - smallFrom < maxSmallChunks) return;
-        const joined = concatUnpooled(list.splice(smallFrom));
-        list.push(joined);
-        // A result that is still small will be joined again with later chunks.
-        if (joined.byteLength < smallChunkBytes) return;
-      }
-      smallFrom = list.length;
-    },
-    take,
-    join,
-    drain: () => {
-      byteLength = 0;
-      return concat(take());
-    },
-  };
+  /** Joins the chunks into one, and clears the buffer for reuse. */
+  drain(): Uint8Array {
+    this.#byteLength = 0;
+    return concat(this.take());
+  }
 }
 
 function concat(list: readonly Uint8Array[]): Uint8Array {

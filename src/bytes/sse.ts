@@ -3,7 +3,7 @@
  * parses the fields of an event when needed.
  */
 import { UpstreamError } from '../errors.ts';
-import { type ChunkBuffer, chunkBuffer } from './chunk-buffer.ts';
+import { ChunkBuffer } from './chunk-buffer.ts';
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -32,7 +32,7 @@ export function eventCutter(maxEventBytes: number): EventCutter {
   let before: Uint8Array = emptyBytes;
 
   const hold = (piece: Uint8Array): void => {
-    held ??= chunkBuffer();
+    held ??= new ChunkBuffer();
     held.add(piece);
     if (held.byteLength() > maxEventBytes) throw tooLarge();
     before = piece.length >= 3 ? piece.subarray(-3) : concatBytes([before, piece]).subarray(-3);

@@ -8,7 +8,7 @@ import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
 import { swallowErrors } from '../thrown.ts';
-import type { RequestProgress } from './call-record.ts';
+import type { Received, RequestProgress } from './call-record.ts';
 import type { GatewayParts, GatewayState } from './gateway-parts.ts';
 import { portCalls } from './ports/port-calls.ts';
 import { readableError } from './refuse.ts';
@@ -66,7 +66,17 @@ async function handle(
   const context = responseContextFor(request, settings, state.vary());
   const emit = events.forRequest();
   const secrets = (): readonly string[] => secretsOf(request, context.vary);
-  const known = { request, responseContext: context, secrets, emit, progress: newProgress() };
+  const user = { requestId: context.requestId, secrets };
+  // Listed, because V8 copies a spread with new members slowly: that took 5 % of a call.
+  const received: Received = {
+    request,
+    responseContext: context,
+    settings,
+    secrets,
+    ports: portCalls(user, settings, emit, breakers, times),
+    emit,
+    progress: newProgress(),
+  };
   let caller: Caller = openaiCaller;
   let route: Route | undefined;
   let isBoughtOnce = false;
@@ -75,15 +85,12 @@ async function handle(
     caller = route.caller;
     context.requestIdHeader = caller.requestIdHeader;
     isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-    const user = { requestId: context.requestId, secrets };
-    const ports = portCalls(user, settings, emit, breakers, times);
-    const received = { ...known, settings, ports };
     return finish(await serve(received, route));
   } catch (error) {
     const readable = readableError(error, context.requestId, emit);
     const response = errorResponse(context, readable, caller, isBoughtOnce);
     const { status } = response;
-    reportRefusal(known, readable, { route, status, refusals: work.refusals });
+    reportRefusal(received, readable, { route, status, refusals: work.refusals });
     return finish(response);
   }
 }

@@ -126,12 +126,13 @@ async function decisionOf(
       throw error;
     }
   };
-  const answer = await ports
-    .ask('guard', 'check', isAnswer, check)
-    .catch((error: unknown): Answer => {
-      if (guard.onFailure === 'pass') return { decision: undefined };
-      throw error;
-    });
+  let answer: Answer;
+  try {
+    answer = await ports.ask('guard', 'check', isAnswer, check);
+  } catch (error) {
+    if (guard.onFailure === 'pass') return undefined;
+    throw error;
+  }
   if ('fault' in answer) throw answer.fault;
   return answer.decision ?? undefined;
 }

@@ -2,6 +2,7 @@
  * Reads a request's body into a call: checks size and type, scans the JSON once, and reads the
  * members that the gateway needs.
  */
+
 import type { Body } from '../bytes/body/body.ts';
 import { bodyBudget, type FairShares, smallBodyBytes } from '../bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../bytes/body/headers.ts';
@@ -11,8 +12,10 @@ import { explainFault } from '../bytes/json/scan/scan.ts';
 import type { Tape } from '../bytes/json/tape.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
 import type { BodyDefaults, CallRoute } from '../protocols/protocol.ts';
 import type { Begun, Read } from './call-record.ts';
+import { whenKnown } from './ports/port-calls.ts';
 
 /**
  * Receives the body. Its bytes count against the key's share until the call is done, because they
@@ -20,17 +23,18 @@ import type { Begun, Read } from './call-record.ts';
  *
  * @throws GatewayError `body_too_large`, `unsupported_media_type`, `invalid_request`, `overloaded`
  */
-export async function receiveBody(
+export function receiveBody(
   { received: { request, settings }, key, route, running }: Begun,
   shares: FairShares,
-): Promise<Body> {
+): MaybePromise<Body> {
   const maxBytes = route.protocol.maxBodyBytes(settings);
   const announcedBytes = contentLengthOf(request.headers);
   const budget = bodyBudget(shares, key.id, announcedBytes);
   const { clock } = settings;
-  const body = await readBody(request, { maxBytes, announcedBytes, budget, clock });
-  running.onDone(() => budget.give(body.byteLength));
-  return body;
+  return whenKnown(readBody(request, { maxBytes, announcedBytes, budget, clock }), (body) => {
+    running.onDone(() => budget.give(body.byteLength));
+    return body;
+  });
 }
 
 /**

@@ -18,12 +18,13 @@ import {
 } from '../upstream/watch-attempt.ts';
 import type { PortCalls } from './ports/port-calls.ts';
 import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
-import { type CallerConnection, callerConnection } from './relay/caller-connection.ts';
+import { CallerConnection } from './relay/caller-connection.ts';
 import { type UnreadReplies, unreadReplies } from './relay/unread-replies.ts';
 import {
   type HoldKeeper,
   type HoldKeepers,
   holdKeepers,
+  type KeptCall,
   type KeptEntry,
 } from './settle/keep-holds.ts';
 
@@ -89,16 +90,6 @@ export interface RunningCalls {
   tick(): Promise<void>;
 }
 
-interface Entry extends RunningCall {
-  readonly hold: KeptEntry;
-  /** Its index in the list; undefined once it is done. */
-  index: number | undefined;
-  attemptCount: number;
-  watch: AttemptWatch | undefined;
-  isCounted: boolean;
-  readonly giveBacks: (() => void)[];
-}
-
 interface CallList {
   readonly settings: () => Settings;
   /**
@@ -133,7 +124,7 @@ export function runningCalls(
   return {
     begin: (call) => {
       takeSlot(list, call);
-      const entry = newEntry(list, call);
+      const entry = new Entry(list, call);
       entries.push(entry);
       return entry;
     },
@@ -172,66 +163,79 @@ function takeSlot(
   throw tooManyConcurrentCalls();
 }
 
-function newEntry(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall): Entry {
-  const { settings, entries, slots, keys, keepers, replies } = list;
-  const caller = callerConnection();
-  const entry: Entry = {
-    caller,
-    hold: keepers.begin({
-      caller,
-      isRunning: () => entry.index !== undefined,
-      overdueAction: (nowMs) =>
-        entry.watch === undefined ? undefined : overdueActionOf(entry.watch, nowMs),
-    }),
-    index: entries.length,
-    attemptCount: 0,
-    watch: undefined,
-    isCounted: maxConcurrentCalls !== undefined,
-    replies,
-    unread: undefined,
-    isDoneOnceSent: false,
-    giveBacks: [() => slots.give(keyId, 1)],
-    startAttempt: (timeouts, lastActivity, isContinued = false) => {
-      if (!isContinued) entry.attemptCount += 1;
-      entry.hold.setTotalTimeout(timeouts.totalMs);
-      const { clock, callerStallMs } = settings();
-      // Only the attempt ends: the next one must not find the call aborted.
-      const end = caller.endAttempt;
-      entry.watch = watchAttempt({ timeouts, callerStallMs, clock, end }, lastActivity);
-    },
-    onDone: (giveBack) => {
-      if (entry.index === undefined) giveBack();
-      else entry.giveBacks.push(giveBack);
-    },
-    stopCounting: () => {
-      if (!entry.isCounted || entry.unread !== undefined) return;
-      entry.isCounted = false;
-      keys.give(keyId);
-    },
-    done: () => remove(list, entry),
-  };
-  return entry;
-}
+class Entry implements RunningCall, KeptCall {
+  readonly caller: CallerConnection = new CallerConnection();
+  readonly hold: KeptEntry;
+  readonly replies: UnreadReplies;
+  attemptCount = 0;
+  watch: AttemptWatch | undefined = undefined;
+  unread: PacedReply | undefined = undefined;
+  isDoneOnceSent = false;
+  /** Its index in the list; undefined once it is done. */
+  index: number | undefined;
+  readonly #list: CallList;
+  readonly #keyId: string;
+  #isCounted: boolean;
+  readonly #giveBacks: (() => void)[] = [];
 
-function remove(list: CallList, entry: Entry): void {
-  if (entry.unread !== undefined) {
-    entry.isDoneOnceSent = true;
-    return;
+  constructor(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall) {
+    this.hold = list.keepers.begin(this);
+    this.replies = list.replies;
+    this.index = list.entries.length;
+    this.#list = list;
+    this.#keyId = keyId;
+    this.#isCounted = maxConcurrentCalls !== undefined;
   }
-  const { entries } = list;
-  const { index } = entry;
-  if (index === undefined) return;
-  entry.index = undefined;
-  const last = entries.pop();
-  if (last !== undefined && last !== entry) {
-    last.index = index;
-    entries[index] = last;
+
+  isRunning(): boolean {
+    return this.index !== undefined;
   }
-  entry.stopCounting();
-  for (const giveBack of entry.giveBacks) giveBack();
-  if (entries.length > 0) return;
-  for (const resolve of list.whenIdle) resolve();
-  list.whenIdle = [];
+
+  overdueAction(nowMs: number): (() => void) | undefined {
+    return this.watch === undefined ? undefined : overdueActionOf(this.watch, nowMs);
+  }
+
+  startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity, isContinued = false): void {
+    if (!isContinued) this.attemptCount += 1;
+    this.hold.setTotalTimeout(timeouts.totalMs);
+    const { clock, callerStallMs } = this.#list.settings();
+    const { caller } = this;
+    this.watch = watchAttempt({ timeouts, callerStallMs, clock, caller }, lastActivity);
+  }
+
+  onDone(giveBack: () => void): void {
+    if (this.index === undefined) giveBack();
+    else this.#giveBacks.push(giveBack);
+  }
+
+  stopCounting(): void {
+    if (!this.#isCounted || this.unread !== undefined) return;
+    this.#isCounted = false;
+    this.#list.keys.give(this.#keyId);
+  }
+
+  done(): void {
+    if (this.unread !== undefined) {
+      this.isDoneOnceSent = true;
+      return;
+    }
+    const { index } = this;
+    if (index === undefined) return;
+    this.index = undefined;
+    const { entries, slots } = this.#list;
+    const last = entries.pop();
+    if (last !== undefined && last !== this) {
+      last.index = index;
+      entries[index] = last;
+    }
+    this.stopCounting();
+    slots.give(this.#keyId, 1);
+    for (const giveBack of this.#giveBacks) giveBack();
+    if (entries.length > 0) return;
+    const { whenIdle } = this.#list;
+    this.#list.whenIdle = [];
+    for (const resolve of whenIdle) resolve();
+  }
 }
 
 interface CountsByKey {

@@ -2,24 +2,27 @@
  * Runs the stages of a request in order. Each stage takes the call's record with what the stages
  * before it have added, and throws a GatewayError for every refusal and failure.
  */
+
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import { ignoreErrors } from '../host-streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { JsonObject } from '../json.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
 import { beginningCall } from './begin.ts';
-import type { Admitted, Authenticated, Begun, Held, Received } from './call-record.ts';
+import type { Admitted, Authenticated, Begun, Held, Read, Received } from './call-record.ts';
 import { checkByGuard } from './guard.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import { authenticate } from './keys/authenticate.ts';
 import { describeKey } from './keys/describe-key.ts';
 import { authenticateLimited, type FailedKeys } from './keys/failed-keys.ts';
 import type { LoopTurn } from './loop-turn.ts';
-import { admit } from './models/admit.ts';
+import { type AdmittedCall, admit } from './models/admit.ts';
 import { listModels } from './models/list-models.ts';
 import type { ModelLookup } from './models/model-errors.ts';
 import type { ModelPlans } from './models/model-plan.ts';
+import { isPending, whenKnown } from './ports/port-calls.ts';
 import { limit, mayBeLimited } from './rates/limit.ts';
 import { limitModel } from './rates/limit-model.ts';
 import { readCallInTurns, receiveBody, reserveTape } from './read-call.ts';
@@ -72,14 +75,15 @@ export function serving(shared: Shared): Serve {
     await endOfRequestTurn();
     if (isClosed()) throw shuttingDown();
     if (route.kind === 'root') return jsonReply(received.responseContext, runs(route.served));
-    const key =
+    const found =
       received.settings.failedKeyLimit === undefined
-        ? await authenticate(received, route.caller, shared.records)
-        : await authenticateLimited(received, route.caller, shared.records, failedKeys);
+        ? authenticate(received, route.caller, shared.records)
+        : authenticateLimited(received, route.caller, shared.records, failedKeys);
+    const key = isPending(found) ? await found : found;
     // The gateway may have closed while the key was looked up. From here on it waits for this call.
     if (isClosed()) throw shuttingDown();
     const authenticated = { received, key };
-    if (route.kind === 'call') return await beginCall(authenticated, route, shared);
+    if (route.kind === 'call') return await runCall(authenticated, route, shared);
     if (route.kind === 'stored_reply') return await storedReply(authenticated, route, shared);
     const document =
       route.kind === 'key'
@@ -95,43 +99,75 @@ function runs(served: string): JsonObject {
   return { message: `The gateway runs. With a key it serves ${served}.` };
 }
 
-async function beginCall(
+async function runCall(
   authenticated: Authenticated,
   route: CallRoute,
   shared: Shared,
 ): Promise<GatewayResponse> {
   const { received, key } = authenticated;
-  const running = shared.intake.calls.begin(beginningCall(authenticated, route.protocol));
+  const { intake, idempotency, reserve, settle } = shared;
+  const running = intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(running.caller.markDisconnected);
+    received.request.onClose(() => running.caller.markDisconnected());
     route.protocol.checkHeaders?.(received.request.headers);
     const isLimited = (key.rates ?? received.settings.defaultRates) !== undefined;
     if (isLimited) await limit(authenticated, route.caller);
     const begun = { received, key, route, running };
-    return await runCall(begun, await receiveBody(begun, shared.intake.bodies), shared);
+    // Awaited even if it has arrived: a caller that is already gone is reported in a microtask.
+    const body = await receiveBody(begun, intake.bodies);
+    const admitting = admitCall(begun, body, shared);
+    const admitted = isPending(admitting) ? await admitting : admitting;
+    const claiming = idempotency.claimOrRepeat(admitted);
+    const claimOrRepeat = isPending(claiming) ? await claiming : claiming;
+    if ('repeat' in claimOrRepeat) return sendRepeat(claimOrRepeat.repeat, admitted);
+    const { claim } = claimOrRepeat;
+    const { call, model, plan } = admitted;
+    const rates = mayBeLimited(key, model, received.settings)
+      ? await claim.abandonOnFailure(() => limitModel(admitted))
+      : undefined;
+    const reserving = claim.abandonOnFailure(() => reserve(admitted));
+    const reservation = isPending(reserving) ? await reserving : reserving;
+    const settlement = settle(admitted, reservation, rates);
+    claim.endTogetherWith(settlement);
+    running.hold.keepAlive(settlement, plan);
+    const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
+    const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
+    return await callAndSettle(held, shared);
   } catch (error) {
     running.done();
     throw error;
   }
 }
 
-async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
+/** Reads the body into a call, and finds its model. */
+function admitCall(begun: Begun, body: Body, shared: Shared): MaybePromise<Admitted> {
   const { received, key, route, running } = begun;
-  const { idempotency, reserve, settle, upstreams } = shared;
   const startedAtMs = received.settings.clock.now();
-  const sent = await readCallInTurns(body, route, received.settings);
-  const read = { received, key, route, running, startedAtMs, call: sent };
-  reserveTape(read, shared.intake.bodies);
-  const { model, plan, call, references } = await admit(read, shared);
+  const reading = readCallInTurns(body, route, received.settings);
+  return whenKnown(reading, (sent) => {
+    const read = { received, key, route, running, startedAtMs, call: sent };
+    reserveTape(read, shared.intake.bodies);
+    return whenKnown(admit(read, shared), (admission) => heldFor(read, admission, shared));
+  });
+}
+
+/** Bounds the cost of the call, and asks the guard. */
+function heldFor(
+  read: Read,
+  { model, plan, call, references }: AdmittedCall,
+  shared: Shared,
+): MaybePromise<Admitted> {
+  const { received, key, route, running, startedAtMs } = read;
   const hold = holdFor(call, model);
   if (!hold.isBounded) shared.reportUnbounded(model.id);
   if (route.protocol.storedReplies !== undefined) {
     shared.reportSplitIndex({ key, model, plan, received, route });
   }
   const { guard } = received.settings;
-  const metadata =
-    guard === undefined ? key.metadata : await checkByGuard(guard, read, model, upstreams.emit);
-  const admitted = {
+  const labels =
+    guard === undefined ? key.metadata : checkByGuard(guard, read, model, shared.upstreams.emit);
+  // Listed, because V8 copies a spread with new members slowly.
+  return whenKnown(labels, (metadata) => ({
     received,
     key,
     route,
@@ -143,18 +179,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
     references,
     hold,
     metadata,
-  };
-  const claimOrRepeat = await idempotency.claimOrRepeat(admitted);
-  if ('repeat' in claimOrRepeat) return sendRepeat(claimOrRepeat.repeat, admitted);
-  const { claim } = claimOrRepeat;
-  const isLimited = mayBeLimited(key, model, received.settings);
-  const rates = isLimited ? await claim.abandonOnFailure(() => limitModel(admitted)) : undefined;
-  const reservation = await claim.abandonOnFailure(() => reserve(admitted));
-  const settlement = claim.endTogetherWith(settle(admitted, reservation, rates));
-  running.hold.keepAlive(settlement, plan);
-  const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
-  const held = { admitted, settlement, rates, continuesAfterDisconnect, copy: claim.copy };
-  return await callAndSettle(held, shared);
+  }));
 }
 
 function sendRepeat(repeat: GatewayResponse, admitted: Admitted): GatewayResponse {
@@ -182,7 +207,8 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
       running.caller.detach();
       const { reply } = outcome;
       if (reply.kind === 'whole' && reply.referable !== undefined) {
-        await rememberWhole(reply, outcome, served);
+        const remembering = rememberWhole(reply, outcome, served);
+        if (remembering !== undefined) await remembering;
       }
       if (reply.kind === 'made' && served.copy !== undefined) await copyMade(reply, served.copy);
       return relay(outcome, served, upstreams);

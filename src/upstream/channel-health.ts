@@ -172,17 +172,7 @@ function beginNamed(
   const account = state.accounts.of(channel.id, name);
   forgetOtherSecret(state, account, secret);
   own.namedInFlight += 1;
-  const lease = beginCall(state, account, channel, upstreamModel, asked, secret);
-  let ended = false;
-  return {
-    ...lease,
-    end: (signal) => {
-      lease.end(signal);
-      if (ended) return;
-      ended = true;
-      own.namedInFlight -= 1;
-    },
-  };
+  return beginCall(state, account, channel, upstreamModel, asked, secret, own);
 }
 
 function beginCall(
@@ -192,6 +182,7 @@ function beginCall(
   upstreamModel: string,
   asked: RequestedModel,
   secret?: string,
+  channelAccount: Account = account,
 ): ChannelLease {
   const { clock } = state;
   const { channelId, name } = account;
@@ -209,6 +200,7 @@ function beginCall(
   const isTrial = atStart.isTrial && asked.reply !== 'image';
   const call: CallInProgress = {
     account,
+    channelAccount,
     calls,
     channel,
     secret,
@@ -217,40 +209,47 @@ function beginCall(
     modelAtStart: atStart.model,
     waiting,
   };
-  return leaseOf(state, call, isTrial ? (usualLimitMs(waiting) ?? defaultTrialMs) : undefined);
+  return new Lease(state, call, isTrial ? (usualLimitMs(waiting) ?? defaultTrialMs) : undefined);
 }
 
-function leaseOf(
-  state: ChannelsState,
-  call: CallInProgress,
-  trialMs: number | undefined,
-): ChannelLease {
-  const { clock } = state;
-  const { account, calls, waiting } = call;
-  let ended = false;
-  return {
-    startedMs: waiting.startedMs,
-    trialMs,
-    firstByte: (atMs) => {
-      calls.firstByte(waiting, atMs);
-      if (account.health === undefined) return;
-      releaseLastResort(state, call);
-      updateHealth(state, call, afterFirstByte);
-    },
-    answered: () => {
-      if (account.health !== undefined) updateHealth(state, call, afterReplyBegan);
-      if (recordAnswer(waiting)) deprioritizeSlow(state);
-    },
-    end: (signal) => {
-      if (ended) return;
-      ended = true;
-      account.inFlight -= 1;
-      // A call that has received its first byte is no longer waiting, so the clock need not be
-      // read.
-      if (waiting.position !== undefined) calls.end(waiting, clock.monotonicMs());
-      recordEnd(state, call, signal);
-    },
-  };
+class Lease implements ChannelLease {
+  readonly startedMs: number;
+  readonly trialMs: number | undefined;
+  readonly #state: ChannelsState;
+  readonly #call: CallInProgress;
+  #hasEnded = false;
+
+  constructor(state: ChannelsState, call: CallInProgress, trialMs: number | undefined) {
+    this.startedMs = call.waiting.startedMs;
+    this.trialMs = trialMs;
+    this.#state = state;
+    this.#call = call;
+  }
+
+  firstByte(atMs: number): void {
+    const { account, calls, waiting } = this.#call;
+    calls.firstByte(waiting, atMs);
+    if (account.health === undefined) return;
+    releaseLastResort(this.#state, this.#call);
+    updateHealth(this.#state, this.#call, afterFirstByte);
+  }
+
+  answered(): void {
+    const { account, waiting } = this.#call;
+    if (account.health !== undefined) updateHealth(this.#state, this.#call, afterReplyBegan);
+    if (recordAnswer(waiting)) deprioritizeSlow(this.#state);
+  }
+
+  end(signal: HealthSignal): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const { account, calls, waiting, channelAccount } = this.#call;
+    account.inFlight -= 1;
+    if (channelAccount !== account) channelAccount.namedInFlight -= 1;
+    // A call that has received its first byte is no longer waiting, so the clock need not be read.
+    if (waiting.position !== undefined) calls.end(waiting, this.#state.clock.monotonicMs());
+    recordEnd(this.#state, this.#call, signal);
+  }
 }
 
 function deprioritizeSlow({ accounts, calls, clock, random }: ChannelsState): void {

@@ -33,6 +33,8 @@ export interface HealthRecords {
 
 export interface CallInProgress {
   readonly account: Account;
+  /** The channel's own, which counts the calls of named accounts too. */
+  readonly channelAccount: Account;
   /** The calls that it is compared with. */
   readonly calls: WaitingCalls;
   readonly channel: Channel;

@@ -25,33 +25,53 @@ const maxIdleModels = 10_000;
 export function retryBudget(): RetryBudget {
   // Entries of idle models are kept: removing and adding them with each call would cost more than
   // the memory they take.
-  const models = new Map<string, { calls: number; retries: number }>();
-
+  const models = new Map<string, RunningCalls>();
   return {
     begin: (modelId) => {
       const running = models.get(modelId) ?? { calls: 0, retries: 0 };
       models.set(modelId, running);
       running.calls += 1;
-      let isRetry = false;
-      const releaseRetry = (): void => {
-        if (isRetry) running.retries -= 1;
-        isRetry = false;
-      };
-      return {
-        mayRetry: () => {
-          if (isRetry) return true;
-          if (running.retries >= Math.max(freeRetries, running.calls * retryShare)) return false;
-          isRetry = true;
-          running.retries += 1;
-          return true;
-        },
-        answered: releaseRetry,
-        end: () => {
-          running.calls -= 1;
-          if (isRetry) releaseRetry();
-          if (running.calls === 0 && models.size > maxIdleModels) models.delete(modelId);
-        },
-      };
+      return new CallInBudget(modelId, running, models);
     },
   };
+}
+
+/** Of one model. */
+interface RunningCalls {
+  calls: number;
+  retries: number;
+}
+
+class CallInBudget implements BudgetedCall {
+  readonly #modelId: string;
+  readonly #running: RunningCalls;
+  readonly #models: Map<string, RunningCalls>;
+  #isRetry = false;
+
+  constructor(modelId: string, running: RunningCalls, models: Map<string, RunningCalls>) {
+    this.#modelId = modelId;
+    this.#running = running;
+    this.#models = models;
+  }
+
+  mayRetry(): boolean {
+    if (this.#isRetry) return true;
+    const { calls, retries } = this.#running;
+    if (retries >= Math.max(freeRetries, calls * retryShare)) return false;
+    this.#isRetry = true;
+    this.#running.retries += 1;
+    return true;
+  }
+
+  answered(): void {
+    if (this.#isRetry) this.#running.retries -= 1;
+    this.#isRetry = false;
+  }
+
+  end(): void {
+    this.#running.calls -= 1;
+    this.answered();
+    const isIdle = this.#running.calls === 0;
+    if (isIdle && this.#models.size > maxIdleModels) this.#models.delete(this.#modelId);
+  }
 }

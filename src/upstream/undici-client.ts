@@ -64,7 +64,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
         if (isClosed) return reject(new UpstreamError('connect', 'closed'));
         const table = request.freshConnection ? pools.fresh : pools.kept;
         const pool = poolFor(request, table, options, gates);
-        const handler = dispatchHandler(request, gates, resolve, reject);
+        const handler = new CallHandler(request, gates, resolve, reject);
         try {
           pool.dispatch(dispatchOptions(request), handler);
         } catch (cause) {
@@ -164,57 +164,69 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
   return Object.assign(options, { body });
 }
 
-function dispatchHandler(
-  request: UpstreamRequest,
-  gates: SocketGates,
-  resolve: (response: UpstreamResponse) => void,
-  reject: (error: Error) => void,
-): Dispatcher.DispatchHandler {
-  let inbox: BodyInbox | undefined;
-  let abort: ((reason?: Error) => void) | undefined;
-  let abortReason: Error | undefined;
+class CallHandler implements Dispatcher.DispatchHandler {
+  readonly #gates: SocketGates;
+  readonly #resolve: (response: UpstreamResponse) => void;
+  readonly #reject: (error: Error) => void;
+  #inbox: BodyInbox | undefined;
+  #abort: ((reason?: Error) => void) | undefined;
+  #abortReason: Error | undefined;
 
-  request.onAbort((reason) => {
-    abortReason ??= reason;
-    // Without a socket undici has nothing to abort: reject immediately, and drop the call once it
-    // connects.
-    if (abort === undefined) reject(queueFailure(reason));
-    else abort(reason);
-  });
+  constructor(
+    request: UpstreamRequest,
+    gates: SocketGates,
+    resolve: (response: UpstreamResponse) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#gates = gates;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    request.onAbort((reason) => {
+      this.#abortReason ??= reason;
+      // Without a socket undici has nothing to abort: reject immediately, and drop the call once it
+      // connects.
+      if (this.#abort === undefined) reject(queueFailure(reason));
+      else this.#abort(reason);
+    });
+  }
 
-  return {
-    onConnect: (abortCall) => {
-      abort = abortCall;
-      if (abortReason !== undefined) abortCall(abortReason);
-    },
-    onHeaders: (status, rawHeaders) => {
-      // Informational responses (1xx) are ignored.
-      if (status < 200) return true;
-      const headers = headerMap(rawHeaders);
-      const end = (): void => abort?.(new UpstreamError('body', 'aborted'));
-      inbox = bodyInbox(gates.current(), end);
-      try {
-        resolve({ status, headers, body: decodeBody(inbox.body, headers) });
-      } catch (error) {
-        reject(transportError(error, 'body'));
-        end();
-      }
-      return true;
-    },
-    onData: (chunk) => {
-      inbox?.write(chunk);
-      // Always true: returning false pauses the parser, which fails when its socket ends (see
-      // SocketGate).
-      return true;
-    },
-    onComplete: () => inbox?.end(),
-    onError: (error) => {
-      const stage = stageOf(abort !== undefined, inbox !== undefined);
-      const failure = transportError(abortReason ?? error, stage);
-      reject(failure);
-      inbox?.fail(failure);
-    },
-  };
+  onConnect(abort: (reason?: Error) => void): void {
+    this.#abort = abort;
+    if (this.#abortReason !== undefined) abort(this.#abortReason);
+  }
+
+  onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
+    // Informational responses (1xx) are ignored.
+    if (status < 200) return true;
+    const headers = headerMap(rawHeaders);
+    const end = (): void => this.#abort?.(new UpstreamError('body', 'aborted'));
+    this.#inbox = bodyInbox(this.#gates.current(), end);
+    try {
+      this.#resolve({ status, headers, body: decodeBody(this.#inbox.body, headers) });
+    } catch (error) {
+      this.#reject(transportError(error, 'body'));
+      end();
+    }
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#inbox?.write(chunk);
+    // Always true: returning false pauses the parser, which fails when its socket ends (see
+    // SocketGate).
+    return true;
+  }
+
+  onComplete(): void {
+    this.#inbox?.end();
+  }
+
+  onError(error: Error): void {
+    const stage = stageOf(this.#abort !== undefined, this.#inbox !== undefined);
+    const failure = transportError(this.#abortReason ?? error, stage);
+    this.#reject(failure);
+    this.#inbox?.fail(failure);
+  }
 }
 
 /** A call without a socket timed out in the queue, not while waiting for a reply. */

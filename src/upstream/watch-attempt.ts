@@ -19,8 +19,8 @@ interface WatchDeps {
   readonly timeouts: AttemptTimeouts;
   readonly callerStallMs: number;
   readonly clock: Clock;
-  /** Ends the attempt, but not the call. */
-  readonly end: (reason: UpstreamError) => void;
+  /** Ends the attempt, but not the call: the next attempt must not find it aborted. */
+  readonly caller: { endAttempt(reason: UpstreamError): void };
 }
 
 export interface AttemptWatch {
@@ -121,7 +121,7 @@ export function overdueAction(watch: AttemptWatch, nowMs: number): (() => void) 
   }
   const reason = lateReason(watch, nowMs);
   if (reason === undefined) return quietEnds(watch, nowMs);
-  return () => deps.end(new UpstreamError('sent', reason, { timedOut: true }));
+  return () => deps.caller.endAttempt(new UpstreamError('sent', reason, { timedOut: true }));
 }
 
 function quietEnds(watch: AttemptWatch, nowMs: number): (() => void) | undefined {

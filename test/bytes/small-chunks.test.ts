@@ -4,12 +4,12 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { chunkBuffer } from '../../src/bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../src/bytes/chunk-buffer.ts';
 import { elementCutter } from '../../src/bytes/json/stream/elements.ts';
 import { eventCutter } from '../../src/bytes/sse.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { peekHead, readHead } from '../../src/upstream/body/head.ts';
-import { openedBody } from '../../src/upstream/body/opened.ts';
+import { OpenedBody } from '../../src/upstream/body/opened.ts';
 
 const length = 1_000_000;
 /**
@@ -58,14 +58,14 @@ describe('bytes that arrive one at a time take at most twice their size', () => 
   });
 
   it('in a chunk buffer', async () => {
-    const joined = chunkBuffer();
+    const joined = new ChunkBuffer();
     expect(await heldAfter((chunk) => joined.add(chunk))).toBeLessThan(maxBytes);
     expect(joined.drain()).toHaveLength(length);
   });
 
   it('in the reader of a body’s beginning, and between two readers', async () => {
     let sink: ByteSink | undefined;
-    const body = openedBody(
+    const body = new OpenedBody(
       {
         takeWhole: () => undefined,
         start: (target) => {
@@ -94,7 +94,7 @@ describe('bytes that arrive one at a time take at most twice their size', () => 
 });
 
 it('a drained buffer returns its chunks in order and starts empty', () => {
-  const collected = chunkBuffer();
+  const collected = new ChunkBuffer();
   const parts = ['a', 'b'.repeat(5_000), 'c', 'd', 'e'.repeat(20_000), 'f'];
   for (let round = 0; round < 3; round += 1) {
     for (const part of parts) collected.add(Buffer.from(part));

@@ -13,8 +13,6 @@ const reasons: Readonly<Record<string, string>> = {
     'Run for every byte, at 2 ns in numbers and 0.5 ns in strings, over the same five variables.',
   'src/upstream/body/inbox.ts bodyInbox':
     'Once for each call; its body is handed out by a port, so that it can be no class.',
-  'src/upstream/body/opened.ts openedBody':
-    'Once for each call; its sink is handed to the client of a host, so that it can be no class.',
 };
 
 /** A function with a body in braces. */

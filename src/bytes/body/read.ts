@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { isBodyConsumedError } from '../../host-streams.ts';
 import type { GatewayRequest } from '../../http.ts';
-import { type ChunkBuffer, chunkBuffer } from '../chunk-buffer.ts';
+import { ChunkBuffer } from '../chunk-buffer.ts';
 import type { Body } from './body.ts';
 import { bodyFromChunks } from './elide.ts';
 import type { ByteBudget } from './fair-shares.ts';
@@ -104,7 +104,7 @@ function collect(
   { maxBytes, budget, clock }: ReadBodyLimits,
 ): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const collected = chunkBuffer();
+    const collected = new ChunkBuffer();
     const stopDeadline = watchDeadline(clock, collected, () => fail(timedOut()));
     let settled = false;
 

@@ -356,7 +356,7 @@ function applyConfig(
     ...changeable,
     ...(models === undefined ? {} : { catalog: catalog.replace(models) }),
   });
-  if ('replace' in stores.keyTable) stores.keyTable.replace(config.keys);
+  if ('replace' in stores.keys) stores.keys.replace(config.keys);
   log.setLevel(config.log.level);
 }
 

@@ -3,7 +3,7 @@
  * What it is can be decided only at the end of the stream.
  */
 
-import { type ChunkBuffer, chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 
 /**
@@ -27,7 +27,7 @@ export function unframedText(): UnframedText {
     add: (text) => {
       isDocument ??= startsAsDocument(text);
       const limit = isDocument === true ? Number.POSITIVE_INFINITY : maxNonDocumentBytes;
-      held ??= chunkBuffer();
+      held ??= new ChunkBuffer();
       const kept = Buffer.from(text.slice(0, limit)).subarray(0, limit - held.byteLength());
       if (kept.length > 0) held.add(kept);
     },

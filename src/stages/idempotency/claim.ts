@@ -2,9 +2,11 @@
  * The claim of a repeatable call, which ends together with the call's settlement: the copy of its
  * reply, and the calls of this process that wait for its outcome.
  */
+
 import type { ByteBudget } from '../../bytes/body/fair-shares.ts';
-import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { HeaderMap } from '../../http.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ClaimInput, FinishInput } from '../../ports/idempotency-store.ts';
 import type { StoredResult } from '../../ports/result-store.ts';
 import type { Received, ReplyCopy } from '../call-record.ts';
@@ -37,16 +39,16 @@ export interface Claim {
    * Runs a step that comes before anything can run upstream. If the step fails, the name is freed
    * before the error is passed on.
    */
-  abandonOnFailure<T>(step: () => Promise<T>): Promise<T>;
-  /** Wraps the settlement so that closing it ends the claim too. */
-  endTogetherWith(settlement: Settlement): Settlement;
+  abandonOnFailure<T>(step: () => MaybePromise<T>): MaybePromise<T>;
+  /** Closing the settlement ends the claim too. */
+  endTogetherWith(settlement: Settlement): void;
 }
 
 /** The claim of a call that is not repeatable, which does nothing. */
 export const noClaim: Claim = {
   copy: undefined,
   abandonOnFailure: (step) => step(),
-  endTogetherWith: (settlement) => settlement,
+  endTogetherWith: () => {},
 };
 
 /** What the store calls of a claim need. */
@@ -74,7 +76,7 @@ export class GrantedClaim implements Claim {
     this.#callInFlight = callInFlight;
   }
 
-  async abandonOnFailure<T>(step: () => Promise<T>): Promise<T> {
+  async abandonOnFailure<T>(step: () => MaybePromise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
@@ -83,13 +85,8 @@ export class GrantedClaim implements Claim {
     }
   }
 
-  endTogetherWith(settlement: Settlement): Settlement {
-    return {
-      ...settlement,
-      close: async (callEnd) => {
-        await Promise.all([settlement.close(callEnd), this.#end(callEnd)]);
-      },
-    };
+  endTogetherWith(settlement: Settlement): void {
+    settlement.endTogetherWith((end) => this.#end(end));
   }
 
   async #end({ ending, status }: Pick<CallEnd, 'ending' | 'status'>): Promise<void> {
@@ -191,7 +188,7 @@ const maxReplyBytes = maxCopiedBytes / 4;
 /** The copy of a reply. One that does not fit into the budget is dropped; the call continues. */
 export class CollectedReply implements ReplyCopy {
   readonly #budget: ByteBudget;
-  #collected = chunkBuffer();
+  #collected = new ChunkBuffer();
   #headers: HeaderMap = {};
   #isWhole = true;
 
@@ -219,7 +216,7 @@ export class CollectedReply implements ReplyCopy {
   drop(): void {
     this.#isWhole = false;
     this.#budget.give(this.#collected.byteLength());
-    this.#collected = chunkBuffer();
+    this.#collected = new ChunkBuffer();
   }
 }
 

@@ -2,6 +2,7 @@
  * Lets a repeatable call run only once: the first one claims its name, and the others wait for it
  * or get its outcome. Nothing here holds quota.
  */
+
 import { createHash, hash } from 'node:crypto';
 import type { Body } from '../../bytes/body/body.ts';
 import { bodyBudget, fairShares } from '../../bytes/body/fair-shares.ts';
@@ -11,6 +12,7 @@ import { type ErrorCode, GatewayError, isGatewayError, isUpstreamError } from '.
 import type { EventListener } from '../../events.ts';
 import type { GatewayRequest, GatewayResponse } from '../../http.ts';
 import type { Settings } from '../../options.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ClaimRecord } from '../../ports/idempotency-store.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
 import type { StoredResult } from '../../ports/result-store.ts';
@@ -81,7 +83,7 @@ export class Idempotency {
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
    *   `store_unavailable`, `invalid_request` for a malformed key, or the first call's 5xx again
    */
-  async claimOrRepeat(admitted: Admitted): Promise<ClaimOrRepeat> {
+  claimOrRepeat(admitted: Admitted): MaybePromise<ClaimOrRepeat> {
     const repeatable = repeatableOf(admitted);
     return repeatable === undefined ? unclaimed : this.#claimOrWait(admitted, repeatable);
   }

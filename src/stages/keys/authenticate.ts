@@ -2,13 +2,16 @@
  * Finds the API key of a request by its secret, or, if the host opted in, by the session of a
  * signed-in user. A key that was sent is refused with the same text whatever the reason is.
  */
+
 import type { GatewayRequest } from '../../http.ts';
 import type { Settings } from '../../options.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, KeyRequest, SessionStore } from '../../ports/key-store.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import { sharedPathCallers } from '../../protocols/routes.ts';
 import { secretKind } from '../../secret.ts';
 import type { Received } from '../call-record.ts';
+import { whenKnown } from '../ports/port-calls.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
 import { foreignSession, invalidKey, type KeyProblem, noKey, noSession } from './key-errors.ts';
 
@@ -23,23 +26,25 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]+$/;
  * @throws GatewayError `invalid_key`, with the same text for a key that is malformed, unknown,
  *   expired or disabled; `store_unavailable` if the key store fails
  */
-export async function authenticate(
+export function authenticate(
   received: Received,
   caller: Caller,
   records: RecordChecks,
-): Promise<ApiKey> {
+): MaybePromise<ApiKey> {
   const { request, settings, ports } = received;
   const secret = caller.secretOf(request, settings);
   if (secret === undefined || secret === '') return keyOfSession(received, caller, records);
   const kind = secret.length > maxSecretLength ? undefined : secretKind(secret);
   const isPossible = kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
   if (!isPossible) throw invalidKey('key_malformed', secret, { request, caller, settings });
-  const key = await ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
+  const found = ports.ask('keys', 'find', records.isKeyOrMissing, ({ timeoutMs }) =>
     settings.keys.find(secret, { timeoutMs, request: keyRequestOf(request) }),
   );
-  const usable = usableKey(key, received);
-  if (typeof usable === 'string') throw invalidKey(usable, secret, { request, caller, settings });
-  return usable;
+  return whenKnown(found, (key) => {
+    const usable = usableKey(key, received);
+    if (typeof usable === 'string') throw invalidKey(usable, secret, { request, caller, settings });
+    return usable;
+  });
 }
 
 async function keyOfSession(

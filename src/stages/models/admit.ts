@@ -4,11 +4,13 @@
  */
 import type { FairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call } from '../../call.ts';
-import { invalidRequest } from '../../errors.ts';
+import { type GatewayError, invalidRequest } from '../../errors.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
 import type { Admitted, Read } from '../call-record.ts';
+import { whenKnown } from '../ports/port-calls.ts';
 import { resolveReferences } from '../references/references.ts';
 import { relayedChannels } from '../references/relayed-channels.ts';
 import { checkMembers } from './check-members.ts';
@@ -32,28 +34,41 @@ export type AdmittedCall = Pick<Admitted, 'model' | 'plan' | 'call' | 'reference
  * Returns the model with this id or alias, compared byte for byte, and the call with what it refers
  * to.
  */
-export async function admit(read: Read, lookup: AdmitDeps): Promise<AdmittedCall> {
-  const { call, key, route, received } = read;
-  const { protocol } = route;
+export function admit(read: Read, lookup: AdmitDeps): MaybePromise<AdmittedCall> {
+  const { call, received } = read;
   const { settings, ports } = received;
   received.progress.requestedModel = call.modelId;
-  const model = await ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+  const found = ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );
-  if (!model) throw await unknownModel(namedBy(read), read, lookup);
+  return whenKnown(found, (model) => admitTo(model, read, lookup));
+}
+
+function admitTo(
+  model: Model | undefined,
+  read: Read,
+  lookup: AdmitDeps,
+): MaybePromise<AdmittedCall> {
+  const { call, key, route, received } = read;
+  const { protocol } = route;
+  if (!model) return refused(unknownModel(namedBy(read), read, lookup));
   received.progress.modelId = model.id;
   if (!protocolsOf(model).includes(call.protocol) && !isOfferedToo(model, route)) {
-    throw await otherApi(namedBy(read), model, read, lookup);
+    return refused(otherApi(namedBy(read), model, read, lookup));
   }
   if (!model.groups.includes(key.group)) {
-    throw await modelNotAllowed(namedBy(read), model, read, lookup);
+    return refused(modelNotAllowed(namedBy(read), model, read, lookup));
   }
   checkCandidates(call, protocol, model);
-  const plan = lookup.plans.of(model, settings);
+  const plan = lookup.plans.of(model, received.settings);
   checkMembers(call, model, protocol, () => relayedChannels({ key, plan, route }).length > 0);
   if (call.references === undefined) return { model, plan, call };
-  const resolved = await resolveReferences(read, call.references, plan, lookup.intake.bodies);
-  return { model, plan, call: resolved.call, references: resolved.references };
+  const resolved = resolveReferences(read, call.references, plan, lookup.intake.bodies);
+  return resolved.then(({ call, references }) => ({ model, plan, call, references }));
+}
+
+async function refused(error: Promise<GatewayError>): Promise<never> {
+  throw await error;
 }
 
 function namedBy({ call, route }: Read): NamedModel {

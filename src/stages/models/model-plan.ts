@@ -2,8 +2,9 @@
  * Computes once what the configuration determines for a model and its channels, so that no call has
  * to: merged timeouts, addresses, headers, and the channels that may serve a group.
  */
-import type { Framing } from '../../apis.ts';
-import type { Dialect } from '../../dialects/dialect.ts';
+import type { Framing, OperationName } from '../../apis.ts';
+import type { Call } from '../../call.ts';
+import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
 import type { DialectTable } from '../../dialects/table.ts';
 import type { NoChannelReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
@@ -11,8 +12,9 @@ import type { Settings } from '../../options.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
 import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/cost.ts';
-import { isServed, type Protocol } from '../../protocols/protocol.ts';
+import { isRelayed, isServed, type Protocol } from '../../protocols/protocol.ts';
 import { type Pool, poolOf } from '../../upstream/choose.ts';
+import { activityName } from '../relay/free-disconnects.ts';
 import type { ErrorRedaction } from '../upstream/failure.ts';
 import type { AccountSecrets } from '../upstream/upstream-text.ts';
 
@@ -28,6 +30,16 @@ export interface ChannelPlan {
   readonly origin: string;
   /** The path of the base URL, which comes before every path: `/v1`. */
   readonly basePath: string;
+  /** The name of the model on the account, among those of all channels. */
+  readonly activityName: string;
+  /** Whether calls of the protocol are relayed, and not translated. */
+  isRelayed(protocol: Protocol): boolean;
+  /**
+   * Path and query of a relayed call, below the base URL.
+   *
+   * @throws GatewayError `not_implemented` if the provider does not support the operation
+   */
+  relayPath(protocol: Protocol, call: Pick<Call, 'operation' | 'framing'>): string;
   /** Returns what depends on the secret; cached for the latest secret. */
   access(secret: string): Access;
   /** The texts of the account that no log may have: its latest secret, and those in its headers. */
@@ -130,15 +142,56 @@ function channelPlanOf(
   timeouts: Timeouts,
   { dialect, origin, basePath, access, secrets }: Account,
 ): ChannelPlan {
+  const upstreamModel = channel.upstreamModel ?? model.id;
   return {
     channel,
     dialect,
-    upstreamModel: channel.upstreamModel ?? model.id,
+    upstreamModel,
     timeouts: merged(timeouts, channel.timeouts),
     origin,
     basePath,
+    activityName: activityName(channel.id, upstreamModel),
+    ...relaysOf(channel, dialect, upstreamModel),
     access,
     secrets,
+  };
+}
+
+interface Relay {
+  readonly isRelayed: boolean;
+  readonly paths: Partial<Record<OperationName, Partial<Record<Framing, string>>>>;
+}
+
+function relaysOf(
+  channel: Channel,
+  dialect: Dialect | undefined,
+  upstreamModel: string,
+): Pick<ChannelPlan, 'isRelayed' | 'relayPath'> {
+  const relays = new Map<Protocol, Relay>();
+  const relayOf = (protocol: Protocol): Relay => {
+    const known = relays.get(protocol);
+    if (known !== undefined) return known;
+    const relayed = dialect !== undefined && isRelayed(protocol, dialect, channel, upstreamModel);
+    const relay = { isRelayed: relayed, paths: {} };
+    relays.set(protocol, relay);
+    return relay;
+  };
+  return {
+    isRelayed: (protocol) => relayOf(protocol).isRelayed,
+    relayPath: (protocol, call) => {
+      const { paths } = relayOf(protocol);
+      const { operation, framing } = call;
+      const known = paths[operation.name]?.[framing];
+      if (known !== undefined) return known;
+      const path = upstreamPath(
+        dialect ?? { paths: {} },
+        call,
+        upstreamModel,
+        protocol.relay.paths,
+      );
+      paths[operation.name] = { ...paths[operation.name], [framing]: path };
+      return path;
+    },
   };
 }
 

@@ -19,13 +19,14 @@ import { failedPort } from '../../thrown.ts';
 import { safeError } from '../upstream/shown-error.ts';
 import type { AnswerCheck, WrongMember } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';
-import type { StoreBreakers } from './store-breaker.ts';
+import type { StoreBreaker, StoreBreakers } from './store-breaker.ts';
 
 type PortDeadline = Required<Pick<CallOptions, 'timeoutMs'>>;
 
 export interface PortCalls {
   /**
-   * Returns the port's answer. The port is called synchronously, in this turn of the event loop.
+   * Returns the port's answer. The port is called synchronously, in this turn of the event loop,
+   * and an answer that it gives directly is returned directly.
    *
    * @throws GatewayError `store_unavailable` if the port throws, takes too long, gives an answer
    *   that `isAnswer` rejects, or is not called because its circuit is open
@@ -35,8 +36,27 @@ export interface PortCalls {
     operation: string,
     isAnswer: AnswerCheck,
     request: (options: PortDeadline) => MaybePromise<T>,
-  ): Promise<T>;
+  ): MaybePromise<T>;
 }
+
+/** Goes on with an answer as soon as it is known: a promise for each would cost a warm call 10 %. */
+export function whenKnown<T, R>(
+  answer: MaybePromise<T>,
+  next: (answer: T) => MaybePromise<R>,
+): MaybePromise<R> {
+  return isPending(answer) ? answer.then(next) : next(answer);
+}
+
+/**
+ * Whether an answer is not known yet. By its prototype, because to look for `then` in answers of
+ * many shapes is slow; the promises of async functions are no instances of a `Promise` that the
+ * host has replaced, as zone.js does.
+ */
+export function isPending<T>(answer: MaybePromise<T>): answer is Promise<T> {
+  return answer instanceof Promise || answer instanceof OriginalPromise;
+}
+
+const OriginalPromise: PromiseConstructor = Object.getPrototypeOf((async () => {})()).constructor;
 
 export interface PortUser {
   /** Undefined for background work. */
@@ -46,72 +66,128 @@ export interface PortUser {
 }
 
 export function portCalls(
-  { requestId, secrets = noSecrets }: PortUser,
-  settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
+  user: PortUser,
+  settings: PortSettings,
   emit: EventListener,
   breakers?: StoreBreakers,
   times?: PortTimer,
 ): PortCalls {
-  return {
-    ask: async (port, operation, isAnswer, request) => {
-      const { clock, storeTimeoutMs: timeoutMs } = settings;
-      const breaker = breakers?.byOperation.get(operation);
-      if (breaker?.admits() === false) {
-        emit(failedPort({ requestId, port, operation }, 'circuit_open', undefined));
-        throw unavailable(port, circuitOpen());
-      }
-      const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
-      let wrong: Partial<WrongMember> | undefined;
-      try {
-        const pendingAnswer = request({ timeoutMs });
-        // An immediate answer, such as that of a memory store, needs no timer.
-        const answer = isPromiseLike(pendingAnswer)
-          ? await timed({ port, operation, clock, times, timeoutMs }, pendingAnswer)
-          : pendingAnswer;
-        if (!isAnswer(answer)) {
-          wrong = isAnswer.wrongMember?.(answer) ?? {};
-          throw new StoreCorrupt('the answer violates the contract of the port');
-        }
-        breaker?.answered();
-        return answer;
-      } catch (error) {
-        breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
-        // A wrong answer was not thrown by the port.
-        const thrown = wrong === undefined ? safeError(error, secrets()) : undefined;
-        emit(failedPort({ requestId, port, operation, ...wrong }, errorClass(error), thrown));
-        throw unavailable(port, error);
-      }
-    },
-  };
+  return new AskedPorts(user, settings, emit, breakers, times);
+}
+
+interface PortSettings {
+  readonly clock: Clock;
+  readonly storeTimeoutMs: number;
+}
+
+class AskedPorts implements PortCalls {
+  readonly #user: PortUser;
+  readonly #settings: PortSettings;
+  readonly #emit: EventListener;
+  readonly #breakers: StoreBreakers | undefined;
+  readonly #times: PortTimer | undefined;
+
+  constructor(
+    user: PortUser,
+    settings: PortSettings,
+    emit: EventListener,
+    breakers: StoreBreakers | undefined,
+    times: PortTimer | undefined,
+  ) {
+    this.#user = user;
+    this.#settings = settings;
+    this.#emit = emit;
+    this.#breakers = breakers;
+    this.#times = times;
+  }
+
+  ask<T>(
+    port: PortName,
+    operation: string,
+    isAnswer: AnswerCheck,
+    request: (options: PortDeadline) => MaybePromise<T>,
+  ): MaybePromise<T> {
+    const { clock, storeTimeoutMs: timeoutMs } = this.#settings;
+    const breaker = this.#breakers?.byOperation.get(operation);
+    if (breaker?.admits() === false) {
+      const { requestId } = this.#user;
+      this.#emit(failedPort({ requestId, port, operation }, 'circuit_open', undefined));
+      throw unavailable(port, circuitOpen());
+    }
+    const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
+    const asked = { port, operation, isAnswer, breaker, startedMs };
+    try {
+      const answer = request({ timeoutMs });
+      // An immediate answer, such as that of a memory store, needs no timer.
+      return isPromiseLike(answer) ? this.#pending(answer, asked) : accepted(answer, asked);
+    } catch (error) {
+      throw this.#failure(error, asked);
+    }
+  }
+
+  async #pending<T>(pending: PromiseLike<T>, asked: Asked): Promise<T> {
+    try {
+      return accepted(await this.#timed(pending, asked), asked);
+    } catch (error) {
+      throw this.#failure(error, asked);
+    }
+  }
+
+  /** Measures how long a pending answer takes. Measuring immediate answers would cost more CPU. */
+  async #timed<T>(pending: PromiseLike<T>, { port, operation }: Asked): Promise<T> {
+    const { clock, storeTimeoutMs } = this.#settings;
+    const answer = within(Promise.resolve(pending), storeTimeoutMs, clock);
+    if (this.#times === undefined) return answer;
+    const startedMs = clock.monotonicMs();
+    let failed = true;
+    try {
+      const value = await answer;
+      failed = false;
+      return value;
+    } finally {
+      this.#times.record(port, operation, clock.monotonicMs() - startedMs, failed);
+    }
+  }
+
+  #failure(error: unknown, { port, operation, breaker, startedMs }: Asked): GatewayError {
+    const { requestId, secrets = noSecrets } = this.#user;
+    const { clock, storeTimeoutMs } = this.#settings;
+    breaker?.failed(clock.monotonicMs() - startedMs, storeTimeoutMs);
+    // A wrong answer was not thrown by the port.
+    const isWrong = error instanceof WrongAnswer;
+    const wrong = isWrong ? error.wrong : undefined;
+    const thrown = isWrong ? undefined : safeError(error, secrets());
+    const failed = failedPort({ requestId, port, operation, ...wrong }, errorClass(error), thrown);
+    this.#emit(failed);
+    return unavailable(port, error);
+  }
+}
+
+/** A call of a port. */
+interface Asked {
+  readonly port: PortName;
+  readonly operation: string;
+  readonly isAnswer: AnswerCheck;
+  readonly breaker: StoreBreaker | undefined;
+  readonly startedMs: number;
+}
+
+function accepted<T>(answer: T, { isAnswer, breaker }: Asked): T {
+  if (!isAnswer(answer)) throw new WrongAnswer(isAnswer.wrongMember?.(answer));
+  breaker?.answered();
+  return answer;
+}
+
+class WrongAnswer extends StoreCorrupt {
+  readonly wrong: WrongMember | undefined;
+
+  constructor(wrong: WrongMember | undefined) {
+    super('the answer violates the contract of the port');
+    this.wrong = wrong;
+  }
 }
 
 const noSecrets = (): readonly string[] => [];
-
-interface TimedCall {
-  readonly port: PortName;
-  readonly operation: string;
-  readonly clock: Clock;
-  readonly times: PortTimer | undefined;
-  readonly timeoutMs: number;
-}
-
-/** Measures how long a pending answer takes. Measuring immediate answers would cost more CPU. */
-async function timed<T>(
-  { port, operation, clock, times, timeoutMs }: TimedCall,
-  pending: PromiseLike<T>,
-): Promise<T> {
-  const answer = within(Promise.resolve(pending), timeoutMs, clock);
-  if (times === undefined) return answer;
-  const startedMs = clock.monotonicMs();
-  let failed = true;
-  try {
-    const value = await answer;
-    failed = false;
-    return value;
-  } finally {
-    times.record(port, operation, clock.monotonicMs() - startedMs, failed);
-  }
-}
 
 function circuitOpen(): StoreUnavailable {
   const why = 'not asked, because the store has not answered for some time';

@@ -7,7 +7,7 @@ import type { ImageCounter } from '../../dialects/dialect.ts';
 import { brokenReply, type StreamTap } from '../../dialects/taps/tap.ts';
 import { noUsage, type Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { isRelayed, type ReplyRepair } from '../../protocols/protocol.ts';
+import type { ReplyRepair } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { leftOutTools } from '../models/check-members.ts';
 import type { ChannelPlan } from '../models/model-plan.ts';
@@ -62,9 +62,11 @@ export class Preparer {
     const { call, model, route, received } = this.#admitted;
     const { protocol } = route;
     let prepared: Prepared;
-    if (isRelayed(protocol, dialect, channel, upstreamModel)) {
+    if (channelPlan.isRelayed(protocol)) {
       const { requestId } = received.responseContext;
-      const input = { call, rules: protocol.relay, dialect, channel, upstreamModel, requestId };
+      const path = channelPlan.relayPath(protocol, call);
+      const rules = protocol.relay;
+      const input = { call, rules, dialect, channel, upstreamModel, requestId, path };
       prepared = this.#isPlain ? prepareRelayed(input) : this.#prepareEdited(input, credential);
     } else {
       const loaded = this.#upstreams.translations.loaded(protocol, dialect);
@@ -84,12 +86,10 @@ export class Preparer {
    * event loop, because each takes a tenth of a second at 10 MB. Faults of the body are left to
    * `prepare`. May be called again until it returns undefined.
    */
-  readAhead({ channel, dialect, upstreamModel }: ChannelPlan): Promise<void> | undefined {
+  readAhead({ dialect, isRelayed }: ChannelPlan): Promise<void> | undefined {
     const { call, references, route } = this.#admitted;
     const { protocol } = route;
-    if (dialect === undefined || isRelayed(protocol, dialect, channel, upstreamModel)) {
-      return undefined;
-    }
+    if (dialect === undefined || isRelayed(protocol)) return undefined;
     const { translations } = this.#upstreams;
     const loading = translations.load(protocol, dialect);
     if (loading !== undefined) return loading;

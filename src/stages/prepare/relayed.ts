@@ -7,7 +7,7 @@ import { replyParser } from '../../bounded-json.ts';
 import { type MemberEdit, spliceMembers } from '../../bytes/body/splice.ts';
 import type { Span } from '../../bytes/json/text.ts';
 import type { Call, PromptSize } from '../../call.ts';
-import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
+import type { Dialect } from '../../dialects/dialect.ts';
 import { replyTokens } from '../../dialects/taps/document-tokens.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Channel } from '../../ports/catalog.ts';
@@ -18,7 +18,6 @@ import {
   type Judgement,
   maxBufferedRelayBytes,
   type PreparedRequest,
-  type WholeReply,
 } from './prepared-call.ts';
 
 export interface MoreEdits {
@@ -37,14 +36,15 @@ export interface RelayInput {
   readonly channel: Channel;
   readonly upstreamModel: string;
   readonly requestId: string;
+  /** Path and query below the channel's base URL. */
+  readonly path: string;
 }
 
 export function prepareRelayed(input: RelayInput, more?: MoreEdits): PreparedRequest {
-  const { call, rules, dialect, channel, upstreamModel, requestId } = input;
+  const { call, rules, dialect, channel, upstreamModel, requestId, path } = input;
   const ownEdits = rules.edits(call, upstreamModel, channel);
   const edits = more === undefined ? ownEdits : [...ownEdits, ...more.extra];
   const body = spliceMembers(call.tape, edits, more?.cuts);
-  const path = upstreamPath(dialect, call, upstreamModel, rules.paths);
   return {
     dialect,
     streamContentType: dialect.streams.contentType,
@@ -102,9 +102,7 @@ function judge(bytes: Uint8Array, { call, rules, dialect, channel }: RelayInput)
   }
   const counted = (): number => replyTokens(found.reply);
   const usage = rules.readUsage(found.reply, channel, counted);
-  const whole: WholeReply = usage?.outputTokens
-    ? { kind: 'whole', bytes, usage }
-    : { kind: 'whole', bytes, usage, countedTokens: counted() };
-  if (rules.referable === undefined) return whole;
-  return { ...whole, referable: rules.referable(found.reply) };
+  const countedTokens = usage?.outputTokens ? undefined : counted();
+  const referable = rules.referable?.(found.reply);
+  return { kind: 'whole', bytes, usage, countedTokens, referable };
 }

@@ -2,7 +2,9 @@
  * Asks the rate limiter for a call's limits, and keeps what remains in them for the headers of the
  * response.
  */
+
 import type { HeaderMap } from '../../http.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RateDecision } from '../../ports/rate-limiter.ts';
 import type { Caller, RateState } from '../../protocols/protocol.ts';
 import type { Received } from '../call-record.ts';
@@ -31,7 +33,7 @@ export async function takeLimits(
 export function askLimits(
   limits: readonly AppliedLimit[],
   { settings, ports }: Received,
-): Promise<RateDecision> {
+): MaybePromise<RateDecision> {
   const takes = limits.map(({ take }) => take);
   return ports.ask('rate_limiter', 'take', isRateDecision(takes.length), (options) =>
     settings.rateLimiter.take(takes, options),

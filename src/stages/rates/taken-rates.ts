@@ -14,7 +14,7 @@ export function takenRates(admitted: Admitted, granted: readonly AppliedLimit[])
   let limits = granted;
   let isOpen = true;
   const giveBack = (): void => {
-    if (isOpen) adjust(limits, admitted, ({ take }) => -take.amount);
+    if (isOpen) void adjust(limits, admitted, ({ take }) => -take.amount);
     isOpen = false;
   };
   return {
@@ -23,36 +23,35 @@ export function takenRates(admitted: Admitted, granted: readonly AppliedLimit[])
       if (ending === 'not_run') return giveBack();
       isOpen = false;
       if (tokens === undefined) return;
-      adjust(limits, admitted, ({ counts, take }) =>
+      void adjust(limits, admitted, ({ counts, take }) =>
         counts === 'calls' ? 0 : tokens - take.amount,
       );
     },
     replaceModel: (ofModel) => {
-      adjust(limits.filter(dependsOnModel), admitted, ({ take }) => -take.amount);
+      void adjust(limits.filter(dependsOnModel), admitted, ({ take }) => -take.amount);
       limits = [...limits.filter((limit) => !dependsOnModel(limit)), ...ofModel];
     },
   };
 }
 
-/** Corrects the limits in the background: nobody waits for it. */
-function adjust(
+/** Corrects the limits. Nobody waits for it. */
+async function adjust(
   limits: readonly AppliedLimit[],
   { received: { settings, ports } }: Admitted,
   amountOf: (limit: AppliedLimit) => number,
-): void {
+): Promise<void> {
   const changes = limits
     .map((limit): RateTake => ({ ...limit.take, amount: amountOf(limit) }))
     .filter(({ amount }) => amount !== 0);
   if (changes.length === 0) return;
-  ports
-    .ask('rate_limiter', 'adjust', isAnything, (options) =>
+  try {
+    await ports.ask('rate_limiter', 'adjust', isAnything, (options) =>
       settings.rateLimiter.adjust(changes, options),
-    )
-    .catch(reportedAlready);
+    );
+  } catch {
+    // A correction that was lost is in an event. It needs no retry: the bucket refills by itself.
+  }
 }
-
-/** A correction that was lost is in an event. It needs no retry: the bucket refills by itself. */
-function reportedAlready(): void {}
 
 /**
  * The tokens that a call used: those that it is charged for, or would be if its model had a price.

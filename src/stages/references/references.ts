@@ -118,15 +118,15 @@ async function findInIndex(
   const latest = sealed.slice(-Math.max(0, maxReferences - required.length));
   const { references: asked, ids } = askable([...required, ...latest]);
   if (ids.length === 0) return new Map();
-  const entries = await ports
-    .ask('response_index', 'find', areEntries(ids.length), (options) =>
+  let entries: Awaited<ReturnType<typeof index.find>> = [];
+  try {
+    entries = await ports.ask('response_index', 'find', areEntries(ids.length), (options) =>
       index.find(owner, ids, options),
-    )
-    .catch((error: unknown) => {
-      // Without the index, sealed content is of unknown origin, which a provider can judge.
-      if (required.length > 0 || !isGatewayError(error)) throw error;
-      return [];
-    });
+    );
+  } catch (error) {
+    // Without the index, sealed content is of unknown origin, which a provider can judge.
+    if (required.length > 0 || !isGatewayError(error)) throw error;
+  }
   return paired(asked, entries, (entry, reference) => {
     return entry.owner === owner && (entry.kind !== 'sealed' || !isStored(reference));
   });

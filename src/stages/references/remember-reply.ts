@@ -37,20 +37,20 @@ export interface ServedReply {
  * it is done or has failed. Never throws or rejects: failures are events.
  */
 export function rememberReply(reply: ServedReply, held: Held): Promise<unknown> | undefined {
-  const pending = [remember(reply, held), keepItems(reply, held)].filter(
-    (one) => one !== undefined,
-  );
-  return pending.length === 0 ? undefined : Promise.all(pending);
+  const remembering = remember(reply, held);
+  const keeping = keepItems(reply, held);
+  if (remembering === undefined || keeping === undefined) return remembering ?? keeping;
+  return Promise.all([remembering, keeping]);
 }
 
 /** Remembers a whole reply before it is written. */
-export async function rememberWhole(
+export function rememberWhole(
   { referable, usage }: WholeReply,
   { account }: UpstreamReply,
   held: Held,
-): Promise<void> {
-  if (referable === undefined || account === undefined) return;
-  await rememberReply({ referable, usage, account }, held);
+): Promise<unknown> | undefined {
+  if (referable === undefined || account === undefined) return undefined;
+  return rememberReply({ referable, usage, account }, held);
 }
 
 /**
@@ -96,7 +96,10 @@ function entryOf(
   common: Pick<IndexEntry, 'owner' | 'account' | 'modelId' | 'expiresAtMs'>,
   maxTokens: number | undefined,
 ): IndexEntry {
-  return { id, kind, ...common, ...(maxTokens === undefined ? {} : { maxTokens }) };
+  const { owner, account, modelId, expiresAtMs } = common;
+  // Listed, because V8 copies a spread with new members slowly.
+  const entry = { id, kind, owner, account, modelId, expiresAtMs };
+  return maxTokens === undefined ? entry : Object.assign(entry, { maxTokens });
 }
 
 function allTokens({ inputTokens, outputTokens }: Usage): number {

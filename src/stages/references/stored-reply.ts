@@ -52,7 +52,7 @@ export async function storedReply(
   const { received } = authenticated;
   const running = deps.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(running.caller.markDisconnected);
+    received.request.onClose(() => running.caller.markDisconnected());
     await limit(authenticated, route.caller);
     const request = { ...authenticated, route, running };
     if (!idSyntax.test(route.id)) throw storedReplyNotFound(route.id);
@@ -193,9 +193,9 @@ async function send(
     received: { settings },
   } = request;
   const { client, freeDisconnects } = deps.upstreams;
-  const { channel, timeouts, upstreamModel } = channelPlan;
+  const { timeouts, activityName } = channelPlan;
   running.hold.limitTime(settings.clock.monotonicMs(), timeouts.totalMs);
-  running.startAttempt(timeouts, freeDisconnects.lastActivity(channel.id, upstreamModel));
+  running.startAttempt(timeouts, freeDisconnects.lastActivity(activityName));
   try {
     const access = channelPlan.access(secret);
     const response = await sendUpstream(client, requestOf(channelPlan, secret, request), running);

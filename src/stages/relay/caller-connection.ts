@@ -5,49 +5,41 @@
 import { UpstreamError } from '../../errors.ts';
 import { swallowErrors } from '../../thrown.ts';
 
-export interface CallerConnection {
-  readonly isDisconnected: boolean;
+export class CallerConnection {
+  isDisconnected = false;
+  #isDetached = false;
+  #aborted: UpstreamError | undefined;
+  #abortUpstream: (reason: Error) => void = nothing;
+
   /** Marks the caller as disconnected, and aborts the call unless it was detached. */
-  markDisconnected(): void;
+  markDisconnected(): void {
+    this.isDisconnected = true;
+    if (!this.#isDetached) this.abort(new UpstreamError('sent', 'caller_left'));
+  }
+
   /** From now on the call continues if the caller disconnects. */
-  detach(): void;
+  detach(): void {
+    this.#isDetached = true;
+  }
+
   /** Called back immediately if the call was aborted before. */
-  onAbort(abort: (reason: Error) => void): void;
+  onAbort(abort: (reason: Error) => void): void {
+    this.#abortUpstream = abort;
+    const reason = this.#aborted;
+    if (reason !== undefined) swallowErrors(() => abort(reason));
+  }
+
   /** Aborts the call. The first reason counts. */
-  abort(reason: UpstreamError): void;
+  abort(reason: UpstreamError): void {
+    this.#aborted ??= reason;
+    const first = this.#aborted;
+    swallowErrors(() => this.#abortUpstream(first));
+  }
+
   /** The call continues: its next attempt is not aborted. */
-  endAttempt(reason: UpstreamError): void;
-}
-
-export function callerConnection(): CallerConnection {
-  let isDetached = false;
-  let aborted: UpstreamError | undefined;
-  let abortUpstream: (reason: Error) => void = nothing;
-
-  const abort = (reason: UpstreamError): void => {
-    aborted ??= reason;
-    const first = aborted;
-    swallowErrors(() => abortUpstream(first));
-  };
-
-  const caller = {
-    isDisconnected: false,
-    markDisconnected: () => {
-      caller.isDisconnected = true;
-      if (!isDetached) abort(new UpstreamError('sent', 'caller_left'));
-    },
-    detach: () => {
-      isDetached = true;
-    },
-    onAbort: (end: (reason: Error) => void) => {
-      abortUpstream = end;
-      const reason = aborted;
-      if (reason !== undefined) swallowErrors(() => end(reason));
-    },
-    abort,
-    endAttempt: (reason: UpstreamError) => abortUpstream(reason),
-  };
-  return caller;
+  endAttempt(reason: UpstreamError): void {
+    this.#abortUpstream(reason);
+  }
 }
 
 function nothing(): void {}

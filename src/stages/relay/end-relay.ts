@@ -165,7 +165,8 @@ export function settleInBackground(
   const reason = end.ending === 'complete' ? undefined : end.reason;
   report?.ended({ status, reason, mayHaveRun: true });
   running.stopCounting();
-  settlement.close(end).then(running.done, running.done);
+  const done = (): void => running.done();
+  settlement.close(end).then(done, done);
 }
 
 /** Rewrites `no_channel`: the reply had a channel, so only that one is overloaded. */

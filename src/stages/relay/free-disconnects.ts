@@ -8,7 +8,8 @@ import type { LastActivity } from '../../upstream/watch-attempt.ts';
 import type { RunningCall } from '../running.ts';
 
 export interface FreeDisconnects {
-  lastActivity(channelId: string, upstreamModel: string): LastActivity;
+  /** `name` is an {@link activityName}. */
+  lastActivity(name: string): LastActivity;
   /** True if a caller that disconnects now pays nothing. Each use counts against its key. */
   isFree(keyId: string, call: Pick<RunningCall, 'watch' | 'attemptCount'>): boolean;
 }
@@ -19,6 +20,10 @@ const maxFreePerHour = 3;
 const hourMs = 3_600_000;
 /** Bounds the memory, because a host's catalog or key store may return ever new ids. */
 const maxEntries = 10_000;
+
+export function activityName(account: string, upstreamModel: string): string {
+  return `${account}\n${upstreamModel}`;
+}
 
 export function freeDisconnects(clock: Clock): FreeDisconnects {
   const activities = new Map<string, LastActivity>();
@@ -32,8 +37,7 @@ export function freeDisconnects(clock: Clock): FreeDisconnects {
   };
 
   return {
-    lastActivity: (channelId, upstreamModel) => {
-      const name = `${channelId}\n${upstreamModel}`;
+    lastActivity: (name) => {
       const known = activities.get(name);
       if (known !== undefined) return known;
       const fresh: LastActivity = { atMs: Number.NEGATIVE_INFINITY };

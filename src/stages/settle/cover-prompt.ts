@@ -25,7 +25,7 @@ export async function coverPrompt(
     if (tokens.text <= hold.prompt.text && tokens.media <= hold.prompt.media) return undefined;
     const bound = usageBound(call, model, tokens, hold.members);
     const needed = maxCostOf(bound, model.price, hold.request);
-    const add = needed - settlement.heldNanos();
+    const add = needed - settlement.heldNanos;
     return add <= 0n ? undefined : await growHold(add, held);
   } catch (error) {
     if (isGatewayError(error)) return error;
@@ -45,7 +45,7 @@ export async function growHold(
   );
   if (result?.status !== 'held') {
     if (result?.status !== 'insufficient') return holdLapsed();
-    const heldNanos = settlement.heldNanos();
+    const heldNanos = settlement.heldNanos;
     return reserveError(result, { key, nanos: heldNanos + add, heldNanos });
   }
   settlement.addHeld(add);

@@ -72,7 +72,7 @@ export class GrowingStream implements UpstreamBody {
     // Usage that the upstream reports is checked by the gateway's timer instead, because reading it
     // costs more.
     const used = settlement.observedNanos(undefined, tap.countedTokens());
-    const held = settlement.heldNanos();
+    const held = settlement.heldNanos;
     const isUsedUp = used >= held;
     if (!isUsedUp) this.#resumeAfterGrowth();
     if (used * 100n < held * (this.#wasDenied ? 100n : growAtPercent)) return;

@@ -80,61 +80,74 @@ export function holdKeepers(
 ): HoldKeepers {
   const deps: KeepersDeps = { settings, ports, emit };
   return {
-    begin: (call) => newEntry(call, deps),
+    begin: (call) => new HoldEntry(call, deps),
     tick: async (entries) => {
       await Promise.all(batchesOf(dueForRenewal(entries, deps)).map((held) => renew(held, deps)));
     },
   };
 }
 
-function newEntry(call: KeptCall, deps: KeepersDeps): KeptEntry {
-  const entry: KeptEntry = {
-    call,
-    settlement: undefined,
-    isWithoutHold: false,
-    keptMs: 0,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    longestMs: Number.POSITIVE_INFINITY,
-    renewedMs: 0,
-    observed: nothingUsed,
-    use: undefined,
-    refused: false,
-    lapsed: false,
-    isRecheckPending: false,
-    keepAlive: (settlement, { totalMs, longestMs }) => {
-      const { startedMs } = settlement;
-      entry.settlement = settlement;
-      entry.keptMs = startedMs;
-      entry.deadlineMs = startedMs + totalMs;
-      entry.longestMs = longestMs;
-      entry.renewedMs = startedMs;
-    },
-    limitTime: (startedMs, totalMs) => {
-      entry.isWithoutHold = true;
-      entry.keptMs = startedMs;
-      entry.deadlineMs = startedMs + totalMs;
-    },
-    setTotalTimeout: (totalMs) => {
-      entry.deadlineMs = entry.keptMs + Math.min(totalMs, entry.longestMs);
-    },
-    observe: (use) => {
-      entry.use = use;
-      entry.observed = use.nanos;
-    },
-    grow: () => grow(entry, deps),
-  };
-  return entry;
+class HoldEntry implements KeptEntry {
+  readonly call: KeptCall;
+  settlement: Settlement | undefined = undefined;
+  isWithoutHold = false;
+  keptMs = 0;
+  deadlineMs: number = Number.POSITIVE_INFINITY;
+  longestMs: number = Number.POSITIVE_INFINITY;
+  renewedMs = 0;
+  observed: () => Nanos = nothingUsed;
+  use: HoldUse | undefined = undefined;
+  refused = false;
+  lapsed = false;
+  isRecheckPending = false;
+  readonly #deps: KeepersDeps;
+
+  constructor(call: KeptCall, deps: KeepersDeps) {
+    this.call = call;
+    this.#deps = deps;
+  }
+
+  keepAlive(
+    settlement: Settlement,
+    { totalMs, longestMs }: Pick<ModelPlan, 'totalMs' | 'longestMs'>,
+  ): void {
+    const { startedMs } = settlement;
+    this.settlement = settlement;
+    this.keptMs = startedMs;
+    this.deadlineMs = startedMs + totalMs;
+    this.longestMs = longestMs;
+    this.renewedMs = startedMs;
+  }
+
+  limitTime(startedMs: number, totalMs: number): void {
+    this.isWithoutHold = true;
+    this.keptMs = startedMs;
+    this.deadlineMs = startedMs + totalMs;
+  }
+
+  setTotalTimeout(totalMs: number): void {
+    this.deadlineMs = this.keptMs + Math.min(totalMs, this.longestMs);
+  }
+
+  observe(use: HoldUse): void {
+    this.use = use;
+    this.observed = use.nanos;
+  }
+
+  grow(): Promise<Growth> {
+    return grow(this, this.#deps);
+  }
 }
 
 async function grow(entry: KeptEntry, deps: KeepersDeps): Promise<Growth> {
   if (!isHolding(entry) || entry.lapsed) return 'lapsed';
   const { settlement } = entry;
-  const before = settlement.heldNanos();
+  const before = settlement.heldNanos;
   const { clock } = deps.settings();
   entry.renewedMs = clock.monotonicMs();
   await renew([entry], deps);
   if (entry.lapsed) return 'lapsed';
-  if (settlement.heldNanos() > before) return 'granted';
+  if (settlement.heldNanos > before) return 'granted';
   if (isHolding(entry)) overdue(entry, clock.monotonicMs(), deps.emit)?.();
   return 'denied';
 }
@@ -236,7 +249,7 @@ function overdueAction(entry: KeptEntry, nowMs: number): (() => void) | undefine
   if (nowMs >= entry.deadlineMs) {
     return () => caller.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
   }
-  if (entry.refused && isHolding(entry) && entry.observed() >= entry.settlement.heldNanos()) {
+  if (entry.refused && isHolding(entry) && entry.observed() >= entry.settlement.heldNanos) {
     return () => caller.abort(new UpstreamError('body', 'hold_used_up'));
   }
   return entry.call.overdueAction(nowMs);

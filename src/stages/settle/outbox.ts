@@ -13,7 +13,7 @@ import {
   isReleaseResult,
   isSettleResult,
 } from '../ports/port-answers.ts';
-import type { PortCalls } from '../ports/port-calls.ts';
+import { isPending, type PortCalls, whenKnown } from '../ports/port-calls.ts';
 
 export interface Delivery {
   readonly requestId: string;
@@ -27,10 +27,10 @@ export interface Delivery {
 }
 
 export interface Outbox {
-  /** Resolves with true if the store has taken it now; else it is retried. Never rejects. */
-  deliver(delivery: Delivery): Promise<boolean>;
+  /** True if the store has taken it now; else it is retried. Never throws or rejects. */
+  deliver(delivery: Delivery): MaybePromise<boolean>;
   /** A failure is reported and not retried, because the sink may have written the record. */
-  log(record: UsageRecord, sink: UsageSink | undefined, ports: PortCalls): Promise<void>;
+  log(record: UsageRecord, sink: UsageSink | undefined, ports: PortCalls): MaybePromise<void>;
   waiting(): { readonly waiting: number; readonly oldestMs: number | undefined };
   /** Retries what is due. Called by the gateway's timer; never rejects. */
   retry(): Promise<void>;
@@ -66,13 +66,15 @@ export function outbox(clock: Clock): Outbox {
   const queue = new Set<QueuedDelivery>();
   const state: OutboxState = { clock, queue, currentPass: undefined, isAbandoned: false };
   return {
-    deliver: async (delivery) => (await tryDelivery(delivery)) || enqueueNew(state, delivery),
-    log: async (record, sink, ports) => {
-      if (sink === undefined) return;
+    deliver: (delivery) =>
+      whenKnown(tryDelivery(delivery), (isTaken) => isTaken || enqueueNew(state, delivery)),
+    log: (record, sink, ports) => {
+      if (sink === undefined) return undefined;
       try {
-        await ports.ask('usage', 'record', isAnything, () => sink.record(record));
+        const answer = ports.ask('usage', 'record', isAnything, () => sink.record(record));
+        return isPending(answer) ? answer.catch(reportedAlready) : undefined;
       } catch {
-        // `ports.ask` has reported it.
+        return reportedAlready();
       }
     },
     waiting: () => waitingIn(state),
@@ -95,6 +97,9 @@ export function outbox(clock: Clock): Outbox {
     },
   };
 }
+
+/** `ports.ask` has emitted an event. */
+function reportedAlready(): void {}
 
 function waitingIn({ queue, clock }: OutboxState): ReturnType<Outbox['waiting']> {
   let sinceMs: number | undefined;
@@ -142,27 +147,31 @@ async function retryOne(state: OutboxState, entry: QueuedDelivery): Promise<void
 }
 
 /** True if the store has taken it. `ports.ask` reports what the store throws. */
-async function tryDelivery({ end, quota, ports }: Delivery): Promise<boolean> {
+function tryDelivery(delivery: Delivery): MaybePromise<boolean> {
   try {
-    switch (end.operation) {
-      case 'settle':
-        await ports.ask('quota', 'settle', isSettleResult, (options) =>
-          quota.settle(end.input, options),
-        );
-        break;
-      case 'release':
-        await ports.ask('quota', 'release', isReleaseResult, (options) =>
-          quota.release(end.input, options),
-        );
-        break;
-      case 'extend':
-        await ports.ask('quota', 'extend', isExtendResults(1), (options) =>
-          quota.extend([end.input], options),
-        );
-        break;
-    }
-    return true;
+    const answer = askToEnd(delivery);
+    return isPending(answer) ? answer.then(isTaken, isNotTaken) : true;
   } catch {
     return false;
+  }
+}
+
+const isTaken = (): boolean => true;
+const isNotTaken = (): boolean => false;
+
+function askToEnd({ end, quota, ports }: Delivery): MaybePromise<unknown> {
+  switch (end.operation) {
+    case 'settle':
+      return ports.ask('quota', 'settle', isSettleResult, (options) =>
+        quota.settle(end.input, options),
+      );
+    case 'release':
+      return ports.ask('quota', 'release', isReleaseResult, (options) =>
+        quota.release(end.input, options),
+      );
+    case 'extend':
+      return ports.ask<unknown>('quota', 'extend', isExtendResults(1), (options) =>
+        quota.extend([end.input], options),
+      );
   }
 }

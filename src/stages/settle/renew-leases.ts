@@ -42,7 +42,7 @@ export async function renewLeases(
 }
 
 function growthOf({ settlement, observed }: KeptHold): Nanos | undefined {
-  const held = settlement.heldNanos();
+  const held = settlement.heldNanos;
   const isSufficient = observed() * 100n < held * growAtPercent;
   return held === 0n || isSufficient ? undefined : settlement.reservation.nanos;
 }

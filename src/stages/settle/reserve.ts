@@ -6,7 +6,7 @@ import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
-import { isStoreUnavailable } from '../../ports/call-options.ts';
+import { isStoreUnavailable, type MaybePromise } from '../../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../../ports/key-store.ts';
 import { defaultPartition, periodName } from '../../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../../ports/quota-store.ts';
@@ -14,18 +14,19 @@ import { formatMoney } from '../../prices/amount.ts';
 import { maxCostOf } from '../../prices/cost.ts';
 import type { Admitted } from '../call-record.ts';
 import { isReserveResult } from '../ports/port-answers.ts';
+import { isPending } from '../ports/port-calls.ts';
 import { tooManyConcurrentCalls } from '../refuse.ts';
 import { outputBound } from './hold.ts';
 import type { Outbox } from './outbox.ts';
 import type { Reservation } from './settlement.ts';
 
-export type Reserve = (admitted: Admitted) => Promise<Reservation>;
+export type Reserve = (admitted: Admitted) => MaybePromise<Reservation>;
 
 /** The function throws `insufficient_quota`, `rate_limited` or `store_unavailable`. */
 export function reserver(emit: EventListener, outbox: Outbox): Reserve {
   const periodFor = periodNames();
   const reportLevels = quotaLevels(emit);
-  return async (admitted) => {
+  return (admitted) => {
     const { key, hold: planned, received } = admitted;
     const { settings, ports } = received;
     const { nanos } = planned;
@@ -36,14 +37,12 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
     );
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, nanos };
-    try {
-      const result = await ports.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
-        settings.quota.reserve(reserveInput(hold, subjects, settings), options),
-      );
+    const granted = (result: ReserveResult): Reservation => {
       reportLevels(lines, result);
       if (result.status === 'held') return hold;
       throw reserveError(result, { key, nanos, shorter: shorterReply(admitted) });
-    } catch (error) {
+    };
+    const failed = (error: unknown): never => {
       // The hold may exist although the store did not answer. A release that arrives before its
       // reserve blocks the reserve.
       if (mayBeHeld(error)) {
@@ -52,6 +51,14 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
         void outbox.deliver({ requestId, end, quota: settings.quota, ports, emit });
       }
       throw error;
+    };
+    try {
+      const result = ports.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
+        settings.quota.reserve(reserveInput(hold, subjects, settings), options),
+      );
+      return isPending(result) ? result.then(granted).catch(failed) : granted(result);
+    } catch (error) {
+      return failed(error);
     }
   };
 }

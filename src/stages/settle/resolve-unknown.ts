@@ -2,9 +2,11 @@
  * Ends the hold of a call whose outcome was unknown, once the host has found out whether it ran.
  * This is the one fact about money that the gateway can't find out itself.
  */
+
 import { ConfigurationError } from '../../errors.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type {
   QuotaLine,
   QuotaStore,
@@ -65,7 +67,7 @@ function endHold(
   { ran }: UnknownResolution,
   quota: QuotaStore,
   ports: PortCalls,
-): Promise<ResolveResult> {
+): MaybePromise<ResolveResult> {
   return ports.ask<ResolveResult>(
     'quota',
     ran ? 'settle' : 'release',

@@ -5,14 +5,17 @@
 import type { CallEnding, ChargeRule } from '../../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../../events.ts';
 import type { Nanos, Price, Usage } from '../../money.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
+import type { QuotaStore } from '../../ports/quota-store.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
-import type { Admitted } from '../call-record.ts';
+import type { Admitted, Received } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
+import { isPending } from '../ports/port-calls.ts';
 import type { TakenRates } from '../rates/applied-limits.ts';
 import { reportBug } from '../refuse.ts';
 import { reportEnd } from '../request-events.ts';
 import { type Charge, observedNanos } from './charge.ts';
+import type { Hold } from './hold.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import {
   type ChargedEnd,
@@ -23,39 +26,15 @@ import {
 } from './reported-charge.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
-export interface SettlementDeps {
-  readonly admitted: Admitted;
-  readonly reservation: Reservation;
-  /** What the call took from rate limits; undefined if none depends on its tokens or its model. */
-  readonly rates: TakenRates | undefined;
+/** What all settlements of a gateway share. */
+interface SettlementDeps {
   readonly outbox: Outbox;
-  readonly emit: EventListener;
   readonly reportUnknown: SettledCall['reportUnknown'];
   readonly onClose: () => void;
 }
 
 /** The lease of a call in doubt, during which the host may find out what became of an image. */
 const inDoubtLeaseMs = 900_000;
-
-interface SettlementState extends SettlementDeps {
-  /** The call, with the model that serves it now. */
-  admitted: Admitted;
-  /** The id and the price that the model had when it was chosen: a host may change its record. */
-  modelId: string;
-  price: Price;
-  readonly startedMs: number;
-  /** As they were when the call began, because a host may change the record of its key. */
-  readonly keyId: string;
-  readonly group: string;
-  attempts: readonly CallAttempt[];
-  channel: Channel | undefined;
-  /** The name of the model at that channel when it was tried. */
-  upstreamModel: string | undefined;
-  firstByteMs: number | undefined;
-  heldNanos: Nanos;
-  isClosed: boolean;
-  renewed: Promise<void> | undefined;
-}
 
 export type Settle = (
   admitted: Admitted,
@@ -76,136 +55,165 @@ export function settler(outbox: Outbox, emitAll: EventListener): Settler {
   const onClose = (): void => {
     open -= 1;
   };
+  const deps = { outbox, reportUnknown, onClose };
   return {
     settle: (admitted, reservation, rates) => {
       open += 1;
-      const { emit } = admitted.received;
-      return settlementOf({ admitted, reservation, rates, outbox, emit, reportUnknown, onClose });
+      return new CallSettlement(admitted, reservation, rates, deps);
     },
     openCount: () => open,
   };
 }
 
-function settlementOf(deps: SettlementDeps): Settlement {
-  const { reservation } = deps;
-  const { settings, responseContext } = deps.admitted.received;
-  const state = newState(deps);
-  return {
-    requestId: responseContext.requestId,
-    emit: deps.emit,
-    startedMs: state.startedMs,
-    reservation,
-    quota: settings.quota,
-    isOpen: () => !state.isClosed,
-    serveWith: (model, hold, metadata) => {
-      state.admitted = { ...state.admitted, model, hold, metadata };
-      state.modelId = model.id;
-      state.price = model.price;
-    },
-    addAttempt: (channel, attempt) => {
-      state.channel = channel;
-      state.upstreamModel = channel.upstreamModel ?? state.modelId;
-      state.attempts = state.attempts.length === 0 ? [attempt] : [...state.attempts, attempt];
-    },
-    attemptCount: () => state.attempts.length,
-    mayHaveRun: () => state.attempts.some(({ mayHaveRun }) => mayHaveRun),
-    recordFirstByte: () => {
-      state.firstByteMs ??= settings.clock.monotonicMs() - state.startedMs;
-    },
-    heldNanos: () => state.heldNanos,
-    observedNanos: (usage, countedTokens) => observedOrNone(state, usage, countedTokens),
-    addHeld: (nanos) => {
-      state.heldNanos += nanos;
-    },
-    trackRenewal: (renewal) => {
-      state.renewed = state.renewed?.then(() => renewal) ?? renewal;
-    },
-    close: (end) => closeOnce(state, end),
-  };
-}
+class CallSettlement implements Settlement, SettledCall {
+  readonly requestId: string;
+  readonly emit: EventListener;
+  readonly startedMs: number;
+  readonly reservation: Reservation;
+  readonly quota: QuotaStore;
+  readonly reportUnknown: SettledCall['reportUnknown'];
+  /** As they were when the call began, because a host may change the record of its key. */
+  readonly keyId: string;
+  readonly group: string;
+  /** The call, with the model that serves it now. */
+  admitted: Admitted;
+  /** The id and the price that the model had when it was chosen: a host may change its record. */
+  modelId: string;
+  price: Price;
+  attempts: readonly CallAttempt[] = [];
+  channel: Channel | undefined = undefined;
+  /** The name of the model at that channel when it was tried. */
+  upstreamModel: string | undefined = undefined;
+  firstByteMs: number | undefined = undefined;
+  heldNanos: Nanos;
+  readonly #rates: TakenRates | undefined;
+  readonly #deps: SettlementDeps;
+  #isClosed = false;
+  #renewed: Promise<void> | undefined;
+  #endsToo: ((end: CallEnd) => Promise<void>) | undefined;
 
-function observedOrNone(
-  state: SettlementState,
-  usage: Usage | undefined,
-  countedTokens: number,
-): Nanos {
-  try {
-    return observedNanos(state, usage, countedTokens);
-  } catch {
-    // The end of the call reports it, and charges the hold, which must not grow until then.
-    return 0n;
+  constructor(
+    admitted: Admitted,
+    reservation: Reservation,
+    rates: TakenRates | undefined,
+    deps: SettlementDeps,
+  ) {
+    const { received, model, key } = admitted;
+    this.requestId = received.responseContext.requestId;
+    this.emit = received.emit;
+    this.startedMs = received.settings.clock.monotonicMs();
+    this.reservation = reservation;
+    this.quota = received.settings.quota;
+    this.reportUnknown = deps.reportUnknown;
+    this.keyId = key.id;
+    this.group = key.group;
+    this.admitted = admitted;
+    this.modelId = model.id;
+    this.price = model.price;
+    this.heldNanos = reservation.nanos;
+    this.#rates = rates;
+    this.#deps = deps;
   }
-}
 
-function newState(deps: SettlementDeps): SettlementState {
-  const { admitted, reservation, rates, outbox, emit, reportUnknown, onClose } = deps;
-  return {
-    onClose,
-    reportUnknown,
-    admitted,
-    modelId: admitted.model.id,
-    price: admitted.model.price,
-    reservation,
-    rates,
-    outbox,
-    emit,
-    startedMs: admitted.received.settings.clock.monotonicMs(),
-    keyId: admitted.key.id,
-    group: admitted.key.group,
-    attempts: [],
-    channel: undefined,
-    upstreamModel: undefined,
-    firstByteMs: undefined,
-    heldNanos: reservation.nanos,
-    isClosed: false,
-    renewed: undefined,
-  };
-}
+  isOpen(): boolean {
+    return !this.#isClosed;
+  }
 
-/** Never rejects. A call whose record can't be made still has its hold ended, and an event. */
-async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void> {
-  if (state.isClosed) return;
-  state.isClosed = true;
-  state.onClose();
-  const { renewed, reservation, outbox, admitted } = state;
-  const { call, received } = admitted;
-  const { settings, ports, responseContext, emit } = received;
-  const { requestId } = responseContext;
-  try {
-    const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
-    const charge = reportedCharge(state, rule, callEnd);
-    const durationMs = settings.clock.monotonicMs() - state.startedMs;
-    const outcome = { callEnd, rule, charge, durationMs };
-    if (state.rates !== undefined) correctRates(state.rates, state, outcome);
-    const end = holdEnd(reservation, rule, charge);
-    const delivery: Delivery = { requestId, end, quota: settings.quota, ports, emit };
-    if (rule === 'pend') {
-      const record = recordOf(state, outcome, false);
-      // The record is written first. If the process died between the two steps, a long hold would
-      // be left that no record names.
-      await outbox.log(record, settings.usage, ports);
-      // A renewal that arrives after the long lease would replace it with a short one.
-      if (renewed !== undefined) await renewed;
-      await outbox.deliver(delivery);
-      return reportEnd(record, callEnd, received);
+  serveWith(model: Model, hold: Hold, metadata: UsageRecord['metadata']): void {
+    this.admitted = { ...this.admitted, model, hold, metadata };
+    this.modelId = model.id;
+    this.price = model.price;
+  }
+
+  addAttempt(channel: Channel, attempt: CallAttempt): void {
+    this.channel = channel;
+    this.upstreamModel = channel.upstreamModel ?? this.modelId;
+    this.attempts = this.attempts.length === 0 ? [attempt] : [...this.attempts, attempt];
+  }
+
+  mayHaveRun(): boolean {
+    return this.attempts.some(({ mayHaveRun }) => mayHaveRun);
+  }
+
+  recordFirstByte(): void {
+    const { clock } = this.admitted.received.settings;
+    this.firstByteMs ??= clock.monotonicMs() - this.startedMs;
+  }
+
+  observedNanos(usage: Usage | undefined, countedTokens: number): Nanos {
+    try {
+      return observedNanos(this, usage, countedTokens);
+    } catch {
+      // The end of the call reports it, and charges the hold, which must not grow until then.
+      return 0n;
     }
-    // The store is asked first, and the record waits for it: a host's sink and listener must not
-    // run before the end of a reply.
-    const record = recordOf(state, outcome, await outbox.deliver(delivery));
-    if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
-    await outbox.log(record, settings.usage, ports);
-    reportEnd(record, callEnd, received);
-  } catch (error) {
-    reportBug(error, requestId, emit);
+  }
+
+  addHeld(nanos: Nanos): void {
+    this.heldNanos += nanos;
+  }
+
+  trackRenewal(renewal: Promise<void>): void {
+    this.#renewed = this.#renewed?.then(() => renewal) ?? renewal;
+  }
+
+  endTogetherWith(end: (end: CallEnd) => Promise<void>): void {
+    this.#endsToo = end;
+  }
+
+  close(end: CallEnd): Promise<unknown> {
+    const closing = this.#closeOnce(end);
+    const ending = this.#endsToo?.(end);
+    return ending === undefined ? closing : Promise.all([closing, ending]);
+  }
+
+  /** Never rejects. A call whose record can't be made still has its hold ended, and an event. */
+  async #closeOnce(callEnd: CallEnd): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const { outbox, onClose } = this.#deps;
+    onClose();
+    const { reservation, requestId, quota, emit } = this;
+    const { call, received } = this.admitted;
+    const { settings, ports } = received;
+    try {
+      const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
+      const charge = reportedCharge(this, rule, callEnd);
+      const durationMs = settings.clock.monotonicMs() - this.startedMs;
+      const outcome = { callEnd, rule, charge, durationMs };
+      if (this.#rates !== undefined) correctRates(this.#rates, this, outcome);
+      const end = holdEnd(reservation, rule, charge);
+      const delivery: Delivery = { requestId, end, quota, ports, emit };
+      if (rule === 'pend') {
+        const record = recordOf(this, outcome, false);
+        // The record is written first. If the process died between the two steps, a long hold would
+        // be left that no record names.
+        await outbox.log(record, settings.usage, ports);
+        // A renewal that arrives after the long lease would replace it with a short one.
+        if (this.#renewed !== undefined) await this.#renewed;
+        await outbox.deliver(delivery);
+        return reportEnd(record, callEnd, received);
+      }
+      // The store is asked first, and the record waits for it: a host's sink and listener must not
+      // run before the end of a reply.
+      const record = recordOf(this, outcome, await outbox.deliver(delivery));
+      if (!record.booked)
+        delivery.onLateDelivery = () => recordLateBooking(record, outbox, received);
+      const logging = outbox.log(record, settings.usage, ports);
+      if (isPending(logging)) await logging;
+      reportEnd(record, callEnd, received);
+    } catch (error) {
+      reportBug(error, requestId, emit);
+    }
   }
 }
 
 /** The store has taken a charge late: a second revision of the record says so. */
 async function recordLateBooking(
-  { outbox, emit, admitted: { received } }: SettlementDeps,
   unbooked: UsageRecord,
+  outbox: Outbox,
+  { settings, ports, emit }: Received,
 ): Promise<void> {
-  const { settings, ports } = received;
   const record = { ...unbooked, booked: true, revision: unbooked.revision + 1 };
   await outbox.log(record, settings.usage, ports);
   emit({ type: 'call_booked', record });
@@ -231,14 +239,14 @@ interface Outcome extends ChargedEnd {
   readonly durationMs: number;
 }
 
-function recordOf(state: SettlementState, outcome: Outcome, booked: boolean): UsageRecord {
+function recordOf(state: CallSettlement, outcome: Outcome, booked: boolean): UsageRecord {
   const { callEnd: end, rule, charge, durationMs } = outcome;
   const { admitted, reservation, channel, heldNanos } = state;
-  const { call, metadata, startedAtMs, received } = admitted;
+  const { call, metadata, startedAtMs } = admitted;
   return {
     booked,
     revision: 1,
-    requestId: received.responseContext.requestId,
+    requestId: state.requestId,
     reservationId: reservation.id,
     partition: reservation.partition,
     lines: reservation.lines.map(({ subject, period, amount }) => ({

@@ -47,17 +47,19 @@ export interface Settlement {
   /** Prices and records the call with another model, and these labels, from here on. */
   serveWith(model: Model, hold: Hold, metadata: UsageRecord['metadata']): void;
   addAttempt(channel: Channel, attempt: CallAttempt): void;
-  /** How many attempts the record has, with all models that have served the call. */
-  attemptCount(): number;
+  /** Of all models that have served the call. */
+  readonly attempts: readonly CallAttempt[];
   /** True if one of them may have run upstream, at least in part. */
   mayHaveRun(): boolean;
   recordFirstByte(): void;
-  heldNanos(): Nanos;
+  readonly heldNanos: Nanos;
   /** Without usage, the content is priced at the most expensive rates. */
   observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
   addHeld(nanos: Nanos): void;
   /** Registers a renewal of the lease that has started; the promise must never reject. */
   trackRenewal(renewal: Promise<void>): void;
+  /** What ends whenever the call does: its claim. */
+  endTogetherWith(end: (end: CallEnd) => Promise<void>): void;
   /** Ends the call; later calls do nothing. Resolves once the record is written. Never rejects. */
-  close(end: CallEnd): Promise<void>;
+  close(end: CallEnd): Promise<unknown>;
 }

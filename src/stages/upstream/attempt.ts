@@ -138,7 +138,7 @@ function membersOf({ held, channelPlan, credential }: Leased) {
   return {
     requestId: admitted.received.responseContext.requestId,
     reservationId: settlement.reservation.id,
-    attempt: settlement.attemptCount() + 1,
+    attempt: settlement.attempts.length + 1,
     modelId: admitted.model.id,
     channelId: channelPlan.channel.id,
     upstreamModel: channelPlan.upstreamModel,
@@ -171,7 +171,7 @@ export interface UpstreamReply {
   /** Of the attempt that gave the reply; undefined if no upstream was called. */
   readonly report?: AttemptReport | undefined;
   /** The account that served it; only set if later requests may refer to the reply. */
-  readonly account?: string;
+  readonly account?: string | undefined;
 }
 
 /** A reply, or the reason why there is none. */

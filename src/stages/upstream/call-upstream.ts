@@ -4,6 +4,7 @@
  * What the caller pays for failed attempts is in `final-failure.ts`.
  */
 import type { Held } from '../call-record.ts';
+import { isPending } from '../ports/port-calls.ts';
 import type { Leased, UpstreamOutcome, UpstreamReply, Upstreams } from './attempt.ts';
 import { Candidates } from './candidates.ts';
 import { type CallFailure, possibleRuns } from './failure.ts';
@@ -27,11 +28,12 @@ export async function callUpstream(
   // From here on both continue even if the caller disconnects.
   if (held.continuesAfterDisconnect) running.caller.detach();
   const budget = upstreams.retries.begin(model.id);
-  running.onDone(budget.end);
+  running.onDone(() => budget.end());
   const candidates = new Candidates(held, upstreams, budget, startedMs);
   const failures: CallFailure[] = [];
   do {
-    const candidate = await candidates.next(failures);
+    const choosing = candidates.next(failures);
+    const candidate = isPending(choosing) ? await choosing : choosing;
     if (candidate === 'give_up') break;
     if ('reply' in candidate) return candidate;
     const outcome = await tryChannel(candidate, upstreams);

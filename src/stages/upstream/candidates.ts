@@ -1,5 +1,8 @@
 /** The channels that one call may use: chosen, prepared for and leased, one after the other. */
+
+import type { PromptSize } from '../../call.ts';
 import { type GatewayError, isGatewayError } from '../../errors.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { Choice } from '../../upstream/choose.ts';
 import { noSignal } from '../../upstream/record-health.ts';
@@ -24,6 +27,9 @@ import {
   refusedByGateway,
 } from './failure.ts';
 import { noChannel } from './no-channel.ts';
+
+/** The next channel, leased; the reply of a call that needs none; or the end of the attempts. */
+export type Candidate = Leased | UpstreamReply | 'give_up';
 
 /** Another channel is tried only if this share of the time for a first byte is left. */
 const minShareLeft = 1 / 3;
@@ -52,15 +58,14 @@ export class Candidates {
   }
 
   /**
-   * The next channel, leased for an attempt, or the reply of a call that needs no upstream. It
-   * gives up if no channel is left, if it is too late for another attempt, or if the budget for
+   * Gives up if no channel is left, if it is too late for another attempt, or if the budget for
    * retries is used up.
    *
    * A channel is leased in the same turn of the event loop in which it was chosen: otherwise two
    * calls could both become the half-open trial of one channel. So after each wait a channel is
    * chosen again.
    */
-  async next(failures: readonly CallFailure[]): Promise<Leased | UpstreamReply | 'give_up'> {
+  next(failures: readonly CallFailure[]): MaybePromise<Candidate> {
     const hasTried = failures.length > 0;
     for (;;) {
       const choice = this.#choose(hasTried);
@@ -68,26 +73,52 @@ export class Candidates {
         this.#none = choice;
         return 'give_up';
       }
-      const { channel } = choice;
-      const channelPlan = this.#held.admitted.plan.channel(channel);
+      const channelPlan = this.#held.admitted.plan.channel(choice.channel);
       const wait =
         this.#preparer.readAhead(channelPlan) ?? this.#askIfNeeded(channelPlan, hasTried);
-      if (wait !== undefined && (await wait) !== true) continue;
-      this.#passed.push(channel.id);
-      const credential = this.#credentials?.get(channel.id);
-      const chosen: Chosen = { held: this.#held, channelPlan, credential };
-      const prepared = this.#prepare(chosen);
-      if (prepared === undefined) continue;
-      if ('kind' in prepared) return answeredLocally(prepared);
-      const leftMs = this.#timeLeft(chosen, failures);
-      if (leftMs === undefined) return 'give_up';
-      const leased = this.#lease(chosen, prepared, leftMs);
-      const { prompt } = prepared;
-      const uncovered = prompt === undefined ? undefined : await coverPrompt(prompt, this.#held);
-      if (uncovered === undefined) return leased;
-      leased.lease.end(noSignal);
-      this.#refusal ??= uncovered;
+      if (wait !== undefined) return this.#useAfter(wait, channelPlan, failures);
+      const candidate = this.#use(channelPlan, failures);
+      if (candidate !== undefined) return candidate;
     }
+  }
+
+  async #useAfter(
+    wait: Promise<unknown>,
+    channelPlan: ChannelPlan,
+    failures: readonly CallFailure[],
+  ): Promise<Candidate> {
+    const mayUse = (await wait) === true;
+    return (mayUse ? this.#use(channelPlan, failures) : undefined) ?? this.next(failures);
+  }
+
+  /** Undefined if the channel can't serve the call after all. */
+  #use(
+    channelPlan: ChannelPlan,
+    failures: readonly CallFailure[],
+  ): MaybePromise<Candidate> | undefined {
+    const { id } = channelPlan.channel;
+    this.#passed.push(id);
+    const chosen = { held: this.#held, channelPlan, credential: this.#credentials?.get(id) };
+    const prepared = this.#prepare(chosen);
+    if (prepared === undefined) return undefined;
+    if ('kind' in prepared) return answeredLocally(prepared);
+    const leftMs = this.#timeLeft(chosen, failures);
+    if (leftMs === undefined) return 'give_up';
+    const leased = this.#lease(chosen, prepared, leftMs);
+    const { prompt } = prepared;
+    return prompt === undefined ? leased : this.#covered(leased, prompt, failures);
+  }
+
+  async #covered(
+    leased: Leased,
+    prompt: PromptSize,
+    failures: readonly CallFailure[],
+  ): Promise<Candidate> {
+    const uncovered = await coverPrompt(prompt, this.#held);
+    if (uncovered === undefined) return leased;
+    leased.lease.end(noSignal);
+    this.#refusal ??= uncovered;
+    return this.next(failures);
   }
 
   /** Allows the channel again that was tried last. */

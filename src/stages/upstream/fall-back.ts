@@ -184,7 +184,7 @@ async function heldFor(
   const { nanos, isBounded } = candidate.hold;
   if (held.rates !== undefined && !(await limitFallback(candidate, held.rates))) return undefined;
   if (!isBounded) reportUnbounded(candidate.model.id);
-  const missing = nanos - settlement.heldNanos();
+  const missing = nanos - settlement.heldNanos;
   if (missing > 0n && (await growHold(missing, held)) !== undefined) return undefined;
   settlement.serveWith(candidate.model, candidate.hold, candidate.metadata);
   return { ...held, admitted: candidate };

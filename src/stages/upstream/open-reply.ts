@@ -4,10 +4,11 @@
  * channel can be tried.
  */
 
-import { type ChunkBuffer, chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import { asBuffer, startsLikeJson } from '../../bytes/decode.ts';
 import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import type { StreamTap } from '../../dialects/taps/tap.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UpstreamBody } from '../../ports/upstream-client.ts';
 import {
   type BodyHead,
@@ -43,25 +44,39 @@ export interface StreamedReply {
  *
  * @throws UpstreamError if the body breaks off before it could be judged
  */
-export async function openReply(
+export function openReply(
   response: OpenedResponse,
   prepared: PreparedRequest,
   running: Pick<RunningCall, 'watch'>,
-): Promise<Opening> {
-  const { headers } = response;
+): MaybePromise<Opening> {
   const body = prepared.isComputed === true ? new BodyInTurns(response.body) : response.body;
-  const { framing, canTapDocument, tap, streamContentType } = prepared;
-  const type = (headers['content-type'] ?? '').toLowerCase();
+  const { framing, canTapDocument, streamContentType } = prepared;
+  const type = (response.headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith(streamContentType);
+  const isDocument = !isEvents && framing !== 'sse' && !canTapDocument;
   try {
-    if (isEvents ? framing === 'sse' : canTapDocument) {
-      if (tap !== undefined) return await openStream(body, tap(), { running });
-    } else if (!isEvents && framing !== 'sse') {
-      const whole = body.takeWhole(prepared.maxBufferedBytes);
-      if (whole !== undefined) return prepared.judge(whole);
-      return await openUnfinished(body, prepared, { running });
-    }
-    return await openByContent(body, prepared, running);
+    const whole = isDocument ? body.takeWhole(prepared.maxBufferedBytes) : undefined;
+    if (whole !== undefined) return prepared.judge(whole);
+  } catch (error) {
+    body.abort();
+    throw error;
+  }
+  return openArriving(body, prepared, { running }, isDocument, isEvents);
+}
+
+async function openArriving(
+  body: DetachableBody,
+  prepared: PreparedRequest,
+  start: StreamStart,
+  isDocument: boolean,
+  isEvents: boolean,
+): Promise<Opening> {
+  const { framing, canTapDocument, tap } = prepared;
+  try {
+    if (isDocument) return await openUnfinished(body, prepared, start);
+    const isStream = isEvents ? framing === 'sse' : canTapDocument;
+    if (isStream && tap !== undefined) return await openStream(body, tap(), start);
+    return await openByContent(body, prepared, start.running);
   } catch (error) {
     body.abort();
     throw error;
@@ -100,7 +115,7 @@ async function openStream(
 ): Promise<Opening> {
   const { watch } = running;
   if (watch !== undefined) watchProgress(watch, tap.progress);
-  const output = chunkBuffer();
+  const output = new ChunkBuffer();
   const hasContent = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
     if (bytes.length > 0) output.add(bytes);
@@ -156,7 +171,7 @@ async function openUnfinished(
 ): Promise<Opening> {
   const { maxBufferedBytes, framing, tap: makeTap } = prepared;
   const containsEvent = framing === 'sse' ? eventDetector() : () => false;
-  const held = chunkBuffer();
+  const held = new ChunkBuffer();
   if (first.bytes.length > 0) held.add(first.bytes);
   let isStream = containsEvent(first.bytes);
   const isEnough = (): boolean => held.byteLength() > maxBufferedBytes || isStream;

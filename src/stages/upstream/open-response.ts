@@ -3,23 +3,26 @@ import { retryAfterMs } from '../../dialects/retry-after.ts';
 import type { FailureReport } from '../../dialects/taps/tap.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Settings } from '../../options.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import { readHead } from '../../upstream/body/head.ts';
 import type { Begun } from '../call-record.ts';
+import { whenKnown } from '../ports/port-calls.ts';
 import type { FailedReply, PreparedCall, PreparedRequest } from '../prepare/prepared-call.ts';
 import { type Opening, openReply } from './open-reply.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 
-export async function openResponse(
+export function openResponse(
   response: OpenedResponse,
   prepared: PreparedRequest,
   { running, received: { settings } }: Begun,
-): Promise<Opening> {
+): MaybePromise<Opening> {
   const { status, headers } = response;
   if (status < 200 || status >= 300) {
     return openErrorResponse(response, prepared, settings);
   }
-  const opening = await openReply(response, prepared, running);
-  return opening.kind === 'failure' ? failedReply(opening.report, headers, settings) : opening;
+  return whenKnown(openReply(response, prepared, running), (opening) =>
+    opening.kind === 'failure' ? failedReply(opening.report, headers, settings) : opening,
+  );
 }
 
 /** Error documents are small. Of a larger one the beginning suffices. */

@@ -4,6 +4,7 @@
  * its caller waiting forever.
  */
 
+import type { UpstreamError } from '../../errors.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,
@@ -11,9 +12,9 @@ import type {
 } from '../../ports/upstream-client.ts';
 import { swallowErrors } from '../../thrown.ts';
 import type { DetachableBody } from '../../upstream/body/head.ts';
-import { type OpenedBody, openedBody } from '../../upstream/body/opened.ts';
+import { OpenedBody } from '../../upstream/body/opened.ts';
 import { clientFailure, requestFailure, transportError } from '../../upstream/transport-error.ts';
-import { headReceived, stopWatching } from '../../upstream/watch-attempt.ts';
+import { type AttemptWatch, headReceived, stopWatching } from '../../upstream/watch-attempt.ts';
 import type { RunningCall } from '../running.ts';
 
 /** An upstream's response, whose body ends with the call. */
@@ -37,81 +38,118 @@ export function sendUpstream(
   running: RunningCall,
   latest: LatestResponse = { status: undefined },
 ): Promise<OpenedResponse> {
-  const { watch } = running;
   latest.status = undefined;
   return new Promise((resolve, reject) => {
-    let aborted: Error | undefined;
-    let abortClient: ((reason: Error) => void) | undefined;
-    let opened: OpenedBody | undefined;
-    const fail = (error: unknown): void => {
-      if (watch !== undefined) stopWatching(watch);
-      reject(requestFailure(error));
-    };
-    const abortRequest = (reason: Error): void => {
-      const abort = abortClient;
-      if (abort !== undefined) swallowErrors(() => abort(reason));
-    };
-    running.caller.onAbort((reason) => {
-      aborted = reason;
-      // The client may reject first, with the better error: it knows whether anything was sent.
-      setImmediate(() => {
-        fail(transportError(reason, 'sent'));
-        opened?.cut(reason);
-      });
-      abortRequest(reason);
-    });
-    if (aborted !== undefined) return fail(transportError(aborted, 'connect'));
-    const open = (response: UpstreamResponse): void => {
-      const isValid = isResponse(response);
-      if (isValid) latest.status = response.status;
-      if (aborted !== undefined) {
-        swallowErrors(() => response.body.abort());
-        return fail(transportError(aborted, 'body'));
-      }
-      if (!isValid) {
-        const failure = clientFailure('sent');
-        abortRequest(failure);
-        swallowErrors(() => response.body.abort());
-        return fail(failure);
-      }
-      const { status, headers, body } = response;
-      if (watch !== undefined) headReceived(watch);
-      opened = openedBody(body, watch);
-      resolve({ status, headers, body: opened });
-    };
+    new Sending(running, latest, resolve, reject).send(client, requestFor);
+  });
+}
+
+class Sending {
+  readonly #running: RunningCall;
+  /** That of this attempt: the call may have the next one by the time that this request fails. */
+  readonly #watch: AttemptWatch | undefined;
+  readonly #latest: LatestResponse;
+  readonly #resolve: (response: OpenedResponse) => void;
+  readonly #reject: (error: UpstreamError) => void;
+  #aborted: Error | undefined;
+  #abortClient: ((reason: Error) => void) | undefined;
+  #opened: OpenedBody | undefined;
+
+  constructor(
+    running: RunningCall,
+    latest: LatestResponse,
+    resolve: (response: OpenedResponse) => void,
+    reject: (error: UpstreamError) => void,
+  ) {
+    this.#running = running;
+    this.#watch = running.watch;
+    this.#latest = latest;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  send(
+    client: UpstreamClient,
+    requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
+  ): void {
+    this.#running.caller.onAbort((reason) => this.#abort(reason));
+    if (this.#aborted !== undefined) return this.#fail(transportError(this.#aborted, 'connect'));
     const request = requestFor((abort) => {
-      abortClient = abort;
+      this.#abortClient = abort;
       // The client may register late, after the call was aborted.
-      if (aborted !== undefined) abortRequest(aborted);
+      if (this.#aborted !== undefined) this.#abortRequest(this.#aborted);
     });
+    const fail = (error: unknown): void => this.#fail(error);
     try {
-      Promise.resolve(client.send(request)).then(open).catch(fail);
+      Promise.resolve(client.send(request)).then((response) => this.#open(response), fail);
     } catch (error) {
       fail(error);
     }
-  });
+  }
+
+  #abort(reason: Error): void {
+    this.#aborted = reason;
+    // The client may reject first, with the better error: it knows whether anything was sent.
+    setImmediate(() => {
+      this.#fail(transportError(reason, 'sent'));
+      this.#opened?.cut(reason);
+    });
+    this.#abortRequest(reason);
+  }
+
+  #abortRequest(reason: Error): void {
+    const abort = this.#abortClient;
+    if (abort !== undefined) swallowErrors(() => abort(reason));
+  }
+
+  #fail(error: unknown): void {
+    if (this.#watch !== undefined) stopWatching(this.#watch);
+    this.#reject(requestFailure(error));
+  }
+
+  #open(response: UpstreamResponse): void {
+    const read = readResponse(response);
+    if (read !== undefined) this.#latest.status = read.status;
+    if (this.#aborted !== undefined) {
+      swallowErrors(() => response.body.abort());
+      return this.#fail(transportError(this.#aborted, 'body'));
+    }
+    if (read === undefined) {
+      const failure = clientFailure('sent');
+      this.#abortRequest(failure);
+      swallowErrors(() => response.body.abort());
+      return this.#fail(failure);
+    }
+    const { status, headers, body } = read;
+    if (this.#watch !== undefined) headReceived(this.#watch);
+    this.#opened = new OpenedBody(body, this.#watch);
+    this.#resolve({ status, headers, body: this.#opened });
+  }
 }
 
 /** The headers that the gateway reads: see `UpstreamResponse`. */
 const readHeaders = ['content-type', 'retry-after', 'retry-after-ms', 'date'] as const;
 
-/** True for a response that keeps to the contract. Members may be inherited; getters may throw. */
-function isResponse(response: UpstreamResponse): boolean {
+/**
+ * Reads a response once; undefined if it does not keep to the contract. Members may be inherited;
+ * getters may throw.
+ */
+function readResponse(response: UpstreamResponse): UpstreamResponse | undefined {
   try {
     const { status, headers, body } = response;
-    if (!Number.isInteger(status) || status < 200 || status > 999) return false;
-    if (typeof headers !== 'object') return false;
+    if (!Number.isInteger(status) || status < 200 || status > 999) return undefined;
+    if (typeof headers !== 'object') return undefined;
     for (const name of readHeaders) {
-      if (typeof (headers[name] ?? '') !== 'string') return false;
+      if (typeof (headers[name] ?? '') !== 'string') return undefined;
     }
-    return (
+    const isBody =
       typeof body.takeWhole === 'function' &&
       typeof body.start === 'function' &&
       typeof body.pause === 'function' &&
       typeof body.resume === 'function' &&
-      typeof body.abort === 'function'
-    );
+      typeof body.abort === 'function';
+    return isBody ? { status, headers, body } : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

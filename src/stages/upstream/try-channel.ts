@@ -6,7 +6,9 @@ import { isUpstreamError, type UpstreamError } from '../../errors.ts';
 import type { UpstreamRequest } from '../../ports/upstream-client.ts';
 import { nameOf } from '../../upstream/accounts.ts';
 import type { Access } from '../models/model-plan.ts';
+import { isPending } from '../ports/port-calls.ts';
 import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
+import { activityName } from '../relay/free-disconnects.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -15,7 +17,6 @@ import {
   type Leased,
   type OpenedReply,
   type UpstreamOutcome,
-  type UpstreamReply,
   type Upstreams,
 } from './attempt.ts';
 import { namedAccount, secretIn, servingAccount } from './credential.ts';
@@ -45,8 +46,11 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
     const access = channelPlan.access(secret);
     let opened: Opened;
     if (prepared.series === undefined) {
-      const response = await sendFirst(attempt, access, upstreams);
-      opened = await openResponse(response, prepared, admitted);
+      const response = await send(attempt, access, upstreams);
+      noteFirstByte(attempt);
+      await upstreams.endOfReplyTurn();
+      const opening = openResponse(response, prepared, admitted);
+      opened = isPending(opening) ? await opening : opening;
     } else {
       series = prepared.series();
       opened = await openSeries(series, seriesDeps(prepared, access, attempt, upstreams));
@@ -125,7 +129,12 @@ function seriesDeps(
   const { call, model, received } = held.admitted;
   const { firstByteMs } = channelPlan.timeouts;
   return {
-    sendFirst: (isRepeated) => sendFirst(attempt, access, upstreams, isRepeated),
+    sendFirst: async (isRepeated) => {
+      const response = await send(attempt, access, upstreams, isRepeated);
+      noteFirstByte(attempt);
+      await upstreams.endOfReplyTurn();
+      return response;
+    },
     send: (body) =>
       send(
         { ...attempt, leased: { ...leased, firstByteMs, prepared: { ...prepared, body } } },
@@ -140,23 +149,14 @@ function seriesDeps(
         : badReply(failed, call, model),
     failureOfBreak: (error) => failedTransport(error, call, model),
     report: ({ reason }) => report.partFailed(latestResponse.status, reason),
-    mayRetry: budget.mayRetry,
+    mayRetry: () => budget.mayRetry(),
   };
 }
 
-/** Sends the request with which the attempt begins, and notes when its response begins. */
-async function sendFirst(
-  attempt: Attempt,
-  access: Access,
-  upstreams: Upstreams,
-  isRepeated = false,
-): Promise<OpenedResponse> {
-  const response = await send(attempt, access, upstreams, isRepeated);
-  const { held, lease } = attempt.leased;
+/** The response to the first request of the attempt has begun. */
+function noteFirstByte({ leased: { held, lease } }: Attempt): void {
   const { watch } = held.admitted.running;
   if (watch !== undefined) lease.firstByte(watch.lastReceivedMs);
-  await upstreams.endOfReplyTurn();
-  return response;
 }
 
 function send(
@@ -166,11 +166,11 @@ function send(
   isContinued = false,
 ): Promise<OpenedResponse> {
   const { call, running, received } = held.admitted;
-  const { id } = channelPlan.channel;
   const account = credential === undefined ? undefined : namedAccount(credential);
   const lastActivity = freeDisconnects.lastActivity(
-    account === undefined ? id : nameOf(id, account),
-    channelPlan.upstreamModel,
+    account === undefined
+      ? channelPlan.activityName
+      : activityName(nameOf(channelPlan.channel.id, account), channelPlan.upstreamModel),
   );
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
   const timeouts = { firstByteMs, idleMs, firstTokenMs, quietMs, totalMs };
@@ -201,7 +201,7 @@ function send(
 
 function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
   const { leased, report, latestResponse } = attempt;
-  const { prepared, held, lease } = leased;
+  const { prepared, held, lease, channelPlan, credential } = leased;
   const { notes, callerParam } = prepared;
   const { redaction } = access;
   const { call, model } = held.admitted;
@@ -218,19 +218,14 @@ function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamO
     case 'made':
       return { reply: opening, redaction, notes: opening.notes, lease, status };
     case 'whole': {
-      const outcome = { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
-      return opening.referable === undefined ? outcome : withAccount(outcome, leased);
+      const account = opening.referable && servingAccount(channelPlan.channel, credential);
+      return { reply: opening, redaction, notes: opening.notes ?? notes, lease, status, account };
     }
     case 'streamed': {
-      const reply = { reply: opening, redaction, callerParam, notes };
-      const outcome = { ...reply, lease, report, status };
-      return opening.tap.referable === undefined ? outcome : withAccount(outcome, leased);
+      const account = opening.tap.referable && servingAccount(channelPlan.channel, credential);
+      return { reply: opening, redaction, callerParam, notes, lease, report, status, account };
     }
   }
-}
-
-function withAccount(reply: UpstreamReply, { channelPlan, credential }: Chosen): UpstreamReply {
-  return { ...reply, account: servingAccount(channelPlan.channel, credential) };
 }
 
 /** Records the outcome for the usage record and the channel's health. */

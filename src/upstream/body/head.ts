@@ -1,6 +1,6 @@
 /** Reads the beginning of a body, so that it can be checked before the first byte is forwarded. */
 
-import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 
 /** One reader checks the beginning, and is replaced by the one that forwards the rest. */
@@ -24,7 +24,7 @@ export async function readHead(
   body: DetachableBody,
   isEnough: (chunk: Uint8Array) => boolean,
 ): Promise<BodyHead> {
-  const collected = chunkBuffer();
+  const collected = new ChunkBuffer();
   const { ended } = await peekHead(body, (chunk) => {
     collected.add(chunk);
     return isEnough(chunk);

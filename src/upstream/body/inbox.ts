@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 
 /** Buffers a little until a reader is attached, then passes everything through. */
@@ -19,7 +19,7 @@ export interface BodyInbox {
 const maxUnreadBytes = 64 * 1024;
 
 export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
-  const waiting = chunkBuffer();
+  const waiting = new ChunkBuffer();
   let sink: ByteSink | undefined;
   let state: 'open' | 'ended' | 'aborted' | Error = 'open';
   let paused = false;

@@ -5,7 +5,7 @@
  * wrong with it breaks the body off, and reaches neither the process nor another call.
  */
 import { types } from 'node:util';
-import { type ChunkBuffer, chunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 import { swallowErrors } from '../../thrown.ts';
 import { clientFailure, transportError } from '../transport-error.ts';
@@ -18,133 +18,146 @@ import {
 } from '../watch-attempt.ts';
 import type { DetachableBody } from './head.ts';
 
-export interface OpenedBody extends DetachableBody {
-  /** Breaks the body off, unless it has ended or was aborted. */
-  cut(reason: Error): void;
-}
-
 /** Most replies get their next reader within one turn of the event loop. */
 const maxUnreadBytes = 64 * 1024;
 
 /** Wraps a body of any client, including a host's own, which may ignore pause and abort. */
-export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined): OpenedBody {
-  let state: 'fresh' | 'open' | 'ended' | 'given up' | Error = 'fresh';
-  let sink: ByteSink | undefined;
-  let unread: ChunkBuffer | undefined;
-  let isPaused = false;
+export class OpenedBody implements DetachableBody {
+  readonly #body: UpstreamBody;
+  readonly #watch: AttemptWatch | undefined;
+  #state: 'fresh' | 'open' | 'ended' | 'given up' | Error = 'fresh';
+  #sink: ByteSink | undefined;
+  #unread: ChunkBuffer | undefined;
+  #isPaused = false;
 
-  const isOver = (): boolean => state !== 'open' && state !== 'fresh';
+  constructor(body: UpstreamBody, watch: AttemptWatch | undefined) {
+    this.#body = body;
+    this.#watch = watch;
+  }
 
-  const finish = (ending: typeof state): void => {
-    state = ending;
-    if (watch !== undefined) stopWatching(watch);
-  };
-
-  const bufferUnread = (chunk: Uint8Array): void => {
-    unread ??= chunkBuffer();
-    unread.add(chunk);
-    if (isPaused || unread.byteLength() <= maxUnreadBytes) return;
-    isPaused = true;
-    ask('pause');
-  };
-
-  const cut = (failure: Error): void => {
-    if (isOver()) return;
-    finish(failure);
-    swallowErrors(() => body.abort());
-    sink?.fail(failure);
-  };
-
-  const ask = (method: 'pause' | 'resume'): void => {
+  takeWhole(limit: number): Uint8Array | undefined {
+    let whole: unknown;
     try {
-      const result: unknown = body[method]();
-      if (result !== undefined) onRejection(result, cut);
+      whole = this.#body.takeWhole(limit);
+    } catch (error) {
+      throw clientFailure('body', error);
+    }
+    if (whole === undefined || types.isUint8Array(whole)) return whole;
+    swallowErrors(() => whole);
+    throw clientFailure('body');
+  }
+
+  start(target: ByteSink): void {
+    if (this.#state !== 'fresh') return this.#continueWith(target);
+    this.#sink = target;
+    this.#state = 'open';
+    try {
+      const result: unknown = this.#body.start(this.#clientSink());
+      if (result !== undefined) onRejection(result, this);
+    } catch (error) {
+      this.#break(clientFailure('body', error));
+    }
+  }
+
+  detach(): void {
+    this.#sink = undefined;
+    // Until somebody reads again, silence does not count against the upstream.
+    if (this.#watch !== undefined) bodyPaused(this.#watch);
+  }
+
+  pause(): void {
+    if (this.#watch !== undefined) bodyPaused(this.#watch);
+    this.#isPaused = true;
+    this.#ask('pause');
+  }
+
+  resume(): void {
+    if (this.#watch !== undefined) bodyResumed(this.#watch);
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#ask('resume');
+  }
+
+  abort(): void {
+    this.#finish('given up');
+    swallowErrors(() => this.#body.abort());
+  }
+
+  /** Breaks the body off, unless it has ended or was aborted. */
+  cut(reason: unknown): void {
+    this.#break(transportError(reason, 'body'));
+  }
+
+  #isOver(): boolean {
+    return this.#state !== 'open' && this.#state !== 'fresh';
+  }
+
+  #finish(ending: 'ended' | 'given up' | Error): void {
+    this.#state = ending;
+    if (this.#watch !== undefined) stopWatching(this.#watch);
+  }
+
+  #break(failure: Error): void {
+    if (this.#isOver()) return;
+    this.#finish(failure);
+    swallowErrors(() => this.#body.abort());
+    this.#sink?.fail(failure);
+  }
+
+  #ask(method: 'pause' | 'resume'): void {
+    try {
+      const result: unknown = this.#body[method]();
+      if (result !== undefined) onRejection(result, this);
     } catch (error) {
       // In a later turn, because the reader asks in the middle of a write.
-      setImmediate(() => cut(clientFailure('body', error)));
+      setImmediate(() => this.#break(clientFailure('body', error)));
     }
-  };
+  }
 
-  const clientSink: ByteSink = {
-    write: (chunk) => {
-      if (state !== 'open') return;
-      if (!types.isUint8Array(chunk)) return cut(clientFailure('body'));
-      if (sink === undefined) return bufferUnread(chunk);
-      if (watch !== undefined) chunkReceived(watch);
-      sink.write(chunk);
-    },
-    end: () => {
-      if (isOver()) return;
-      finish('ended');
-      sink?.end();
-    },
-    fail: (error) => {
-      if (isOver()) return;
-      const failure = transportError(error, 'body');
-      finish(failure);
-      sink?.fail(failure);
-    },
-  };
+  /** Functions and not methods, because a host's client may pass them on one by one. */
+  #clientSink(): ByteSink {
+    return {
+      write: (chunk) => {
+        if (this.#state !== 'open') return;
+        if (!types.isUint8Array(chunk)) return this.#break(clientFailure('body'));
+        if (this.#sink === undefined) return this.#bufferUnread(chunk);
+        if (this.#watch !== undefined) chunkReceived(this.#watch);
+        this.#sink.write(chunk);
+      },
+      end: () => {
+        if (this.#isOver()) return;
+        this.#finish('ended');
+        this.#sink?.end();
+      },
+      fail: (error) => {
+        if (this.#isOver()) return;
+        const failure = transportError(error, 'body');
+        this.#finish(failure);
+        this.#sink?.fail(failure);
+      },
+    };
+  }
 
-  const continueWith = (target: ByteSink): void => {
-    sink = target;
-    const bytes = unread?.drain();
+  #bufferUnread(chunk: Uint8Array): void {
+    this.#unread ??= new ChunkBuffer();
+    this.#unread.add(chunk);
+    if (this.#isPaused || this.#unread.byteLength() <= maxUnreadBytes) return;
+    this.#isPaused = true;
+    this.#ask('pause');
+  }
+
+  #continueWith(target: ByteSink): void {
+    this.#sink = target;
+    const bytes = this.#unread?.drain();
     if (bytes !== undefined && bytes.length > 0) target.write(bytes);
+    const state = this.#state;
     if (state === 'ended') target.end();
     else if (typeof state !== 'string') target.fail(state);
-    else if (state === 'open') resume();
-  };
-
-  const resume = (): void => {
-    if (watch !== undefined) bodyResumed(watch);
-    if (!isPaused) return;
-    isPaused = false;
-    ask('resume');
-  };
-
-  return {
-    takeWhole: (limit) => {
-      let whole: unknown;
-      try {
-        whole = body.takeWhole(limit);
-      } catch (error) {
-        throw clientFailure('body', error);
-      }
-      if (whole === undefined || types.isUint8Array(whole)) return whole;
-      swallowErrors(() => whole);
-      throw clientFailure('body');
-    },
-    start: (target) => {
-      if (state !== 'fresh') return continueWith(target);
-      sink = target;
-      state = 'open';
-      try {
-        const result: unknown = body.start(clientSink);
-        if (result !== undefined) onRejection(result, cut);
-      } catch (error) {
-        cut(clientFailure('body', error));
-      }
-    },
-    detach: () => {
-      sink = undefined;
-      // Until somebody reads again, silence does not count against the upstream.
-      if (watch !== undefined) bodyPaused(watch);
-    },
-    pause: () => {
-      if (watch !== undefined) bodyPaused(watch);
-      isPaused = true;
-      ask('pause');
-    },
-    resume,
-    abort: () => {
-      finish('given up');
-      swallowErrors(() => body.abort());
-    },
-    cut: (reason) => cut(transportError(reason, 'body')),
-  };
+    else if (state === 'open') this.resume();
+  }
 }
 
 /** A method of the client should return nothing. If it returned a promise, that may reject. */
-function onRejection(result: unknown, cut: (failure: Error) => void): void {
-  Promise.resolve(result).catch((error: unknown) => cut(clientFailure('body', error)));
+function onRejection(result: unknown, body: OpenedBody): void {
+  Promise.resolve(result).catch((error: unknown) => body.cut(clientFailure('body', error)));
 }

@@ -104,8 +104,8 @@ describe('a caller that disconnects before the status line', () => {
     const clock = fakeClock();
     const tracker = freeDisconnects(clock);
     const waits = { firstByteMs: 1, idleMs: 1, firstTokenMs: 1, quietMs: 1, totalMs: 1 };
-    const deps = { timeouts: waits, callerStallMs: 1, clock, end: () => {} };
-    const attempt = watchAttempt(deps, tracker.lastActivity('a', 'model'));
+    const deps = { timeouts: waits, callerStallMs: 1, clock, caller: { endAttempt: () => {} } };
+    const attempt = watchAttempt(deps, tracker.lastActivity('a'));
     const leave = (key: string) => tracker.isFree(key, { watch: attempt, attemptCount: 1 });
 
     expect(leave('one')).toBe(false);
@@ -114,7 +114,7 @@ describe('a caller that disconnects before the status line', () => {
     expect(leave('two')).toBe(true);
     clock.advance(3_600_000);
     expect(leave('one')).toBe(true);
-    headReceived(watchAttempt(deps, tracker.lastActivity('a', 'model')));
+    headReceived(watchAttempt(deps, tracker.lastActivity('a')));
     expect(leave('one')).toBe(false);
     expect(tracker.isFree('one', { watch: attempt, attemptCount: 2 })).toBe(true);
   });

@@ -6,7 +6,7 @@ import type { StreamTap } from '../../../src/dialects/taps/tap.ts';
 import { UpstreamError } from '../../../src/errors.ts';
 import type { PreparedCall } from '../../../src/stages/prepare/prepared-call.ts';
 import { openReply } from '../../../src/stages/upstream/open-reply.ts';
-import { openedBody } from '../../../src/upstream/body/opened.ts';
+import { OpenedBody } from '../../../src/upstream/body/opened.ts';
 import { scriptedBody } from '../../support/scripted-upstream.ts';
 
 const tap: StreamTap = {
@@ -58,7 +58,7 @@ it.each([
   });
 
   const opening = openReply(
-    { status: 200, headers: { 'content-type': type }, body: openedBody(body, undefined) },
+    { status: 200, headers: { 'content-type': type }, body: new OpenedBody(body, undefined) },
     { ...prepared, framing },
     { watch: undefined },
   );
@@ -80,7 +80,7 @@ it('passes the chunks of a large document to its tap uncopied, unless the first 
           written.push(chunk);
           return chunk;
         };
-        const body = openedBody(scriptedBody({ chunks }), undefined);
+        const body = new OpenedBody(scriptedBody({ chunks }), undefined);
         const headers = { 'content-type': 'application/json' };
 
         const opening = await openReply(

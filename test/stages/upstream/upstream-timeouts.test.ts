@@ -269,8 +269,10 @@ it('a caller that is always slow does not excuse an upstream that sends nothing'
     timeouts: { firstByteMs: 1, idleMs: 60_000, firstTokenMs: 10_000, quietMs: 60_000, totalMs: 1 },
     callerStallMs: 60_000,
     clock,
-    end: ({ reason }) => {
-      ended = reason;
+    caller: {
+      endAttempt: ({ reason }) => {
+        ended = reason;
+      },
     },
   });
   headReceived(watch);

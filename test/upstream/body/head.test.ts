@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ByteSink, UpstreamBody } from '../../../src/ports/upstream-client.ts';
 import { type DetachableBody, readHead } from '../../../src/upstream/body/head.ts';
-import { openedBody } from '../../../src/upstream/body/opened.ts';
+import { OpenedBody } from '../../../src/upstream/body/opened.ts';
 import { type ScriptedReply, scriptedBody } from '../../support/scripted-upstream.ts';
 
 describe('readHead', () => {
@@ -118,7 +118,7 @@ function texts(chunks: readonly Uint8Array[]): readonly string[] {
 }
 
 function opened(body: UpstreamBody): DetachableBody {
-  return openedBody(body, undefined);
+  return new OpenedBody(body, undefined);
 }
 
 function restOf(body: DetachableBody): Promise<readonly string[]> {

@@ -3,12 +3,12 @@
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/errors.ts';
 import type { ByteSink } from '../../../src/ports/upstream-client.ts';
-import { openedBody } from '../../../src/upstream/body/opened.ts';
+import { OpenedBody } from '../../../src/upstream/body/opened.ts';
 import { controlledBody } from '../../bytes/reply-doubles.ts';
 
 it('chunks that arrive without a reader are given to the next reader as one chunk', () => {
   const { body, sink } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   opened.start(silent);
   opened.detach();
   for (const text of ['a', 'b', 'c']) sink().write(Buffer.from(text));
@@ -23,7 +23,7 @@ it('chunks that arrive without a reader are given to the next reader as one chun
 
 it('its client is asked to pause only once much is unread, and to resume after that', () => {
   const { body, sink, calls } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   opened.start(silent);
   opened.detach();
 
@@ -46,7 +46,7 @@ it.each([
   ],
 ])('that it %s without a reader is delivered after the buffered chunks', (_how, finish, pauses) => {
   const { body, sink } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   opened.start(silent);
   opened.detach();
   sink().write(Buffer.from('a'));
@@ -60,7 +60,7 @@ it.each([
 
 it('a body that was cut without a reader fails for the next reader, and is aborted', () => {
   const { body, sink, calls } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   opened.start(silent);
   opened.detach();
   const { log, reader } = recording();
@@ -76,7 +76,7 @@ it('a body that was cut without a reader fails for the next reader, and is abort
 
 it('a body that was cut before its first reader is never started', () => {
   const { body, calls } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   const { log, reader } = recording();
 
   opened.cut(new Error('over'));
@@ -88,7 +88,7 @@ it('a body that was cut before its first reader is never started', () => {
 
 it('a body that has ended is not cut', () => {
   const { body, sink, calls } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   const { log, reader } = recording();
   opened.start(reader);
   sink().end();
@@ -101,7 +101,7 @@ it('a body that has ended is not cut', () => {
 
 it('a body that was aborted delivers nothing any more', () => {
   const { body, sink } = controlledBody();
-  const opened = openedBody(body, undefined);
+  const opened = new OpenedBody(body, undefined);
   const { log, reader } = recording();
   opened.start(reader);
 

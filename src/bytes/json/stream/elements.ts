@@ -2,7 +2,7 @@
  * Splits a JSON array into complete elements as it arrives. For Gemini streams without `alt=sse`.
  */
 import { UpstreamError } from '../../../errors.ts';
-import { chunkBuffer } from '../../chunk-buffer.ts';
+import { ChunkBuffer } from '../../chunk-buffer.ts';
 import { asBuffer } from '../../decode.ts';
 import { emptyBytes } from '../../sse.ts';
 import { openBracket } from '../text.ts';
@@ -15,7 +15,7 @@ import { jsonTokens } from './tokens.ts';
  * @throws UpstreamError `event_too_large` from `push` if one element exceeds `maxElementBytes`
  */
 export function elementCutter(maxElementBytes: number) {
-  const held = chunkBuffer();
+  const held = new ChunkBuffer();
   let isArray = false;
   let isClosed = false;
   let ends: number[] = [];
