@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow host
 /** A Web request whose body the host has read or locked is the host's error, not the caller's. */
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';

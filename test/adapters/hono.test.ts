@@ -147,22 +147,22 @@ describe('the body of a request', () => {
     ['large', 65_537, 'content-length', 'body'],
     ['of unknown length', 1, 'chunks', 'body'],
   ])('that is %s is asked for once, and the signal never', async (_kind, size, framing, member) => {
-    const asked: unknown[] = [];
+    const read: unknown[] = [];
     const url = await serving((request, env) =>
-      fetchAdapter(scriptedGateway())(noting(request, asked), env),
+      fetchAdapter(scriptedGateway())(noting(request, read), env),
     );
 
     await sent(url, Buffer.alloc(size), framing);
 
     const members: readonly unknown[] = ['arrayBuffer', 'body', 'signal'];
-    expect(asked.filter((name) => members.includes(name))).toEqual([member]);
+    expect(read.filter((name) => members.includes(name))).toEqual([member]);
   });
 });
 
-function noting(request: Request, asked: unknown[]): Request {
+function noting(request: Request, read: unknown[]): Request {
   return new Proxy(request, {
     get: (target, name) => {
-      asked.push(name);
+      read.push(name);
       const value = Reflect.get(target, name, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },

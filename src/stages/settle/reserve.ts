@@ -32,9 +32,12 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
     const { nanos } = planned;
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();
-    const lines = subjects.map((subject) =>
-      quotaLine(subject, periodFor(subject.period, nowMs), nanos),
-    );
+    // Not by `map`, which makes arrays of another kind once it is optimised
+    // (docs/internals/performance.md).
+    const lines: QuotaLine[] = [];
+    for (const subject of subjects) {
+      lines.push(quotaLine(subject, periodFor(subject.period, nowMs), nanos));
+    }
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, nanos };
     const granted = (result: ReserveResult): Reservation => {

@@ -6,7 +6,7 @@ import type { CallEnding, ChargeRule } from '../../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../../events.ts';
 import type { Nanos, Price, Usage } from '../../money.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaLine, QuotaStore } from '../../ports/quota-store.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
 import type { Admitted, Received } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
@@ -224,12 +224,11 @@ function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): Ho
   if (rule === 'pend') {
     return { operation: 'extend', input: { id, partition, ttlMs: inDoubtLeaseMs, idle: true } };
   }
-  const lines = reservation.lines.map(({ subject, period, amount }) => ({
-    subject,
-    period,
+  const lines: QuotaLine[] = [];
+  for (const { subject, period, amount } of reservation.lines) {
     // A line that only counts calls holds no money and is charged nothing.
-    amount: amount === reservation.nanos ? charge.nanos : 0n,
-  }));
+    lines.push({ subject, period, amount: amount === reservation.nanos ? charge.nanos : 0n });
+  }
   return rule === 'release'
     ? { operation: 'release', input: { id, partition, lines } }
     : { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };

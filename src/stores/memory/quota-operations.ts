@@ -73,7 +73,8 @@ export function reserve(
   const refusal = refusalOf(partition, input);
   if (refusal !== undefined) return refusal;
 
-  const lines = input.lines.map((line, index) => heldLine(partition, input, line, index));
+  const lines: HeldLine[] = [];
+  for (const line of input.lines) lines.push(heldLine(partition, input, line, lines.length));
   return held(hold(name, lines, nowMs + input.ttlMs), false, epochMs);
 }
 
@@ -92,13 +93,10 @@ function isOf({ subject, period }: QuotaLine, line: HeldLine | undefined): line 
 }
 
 function held({ dueAtMs, lines }: Reservation, isReplay: boolean, epochMs: number): ReserveResult {
-  const available = lines.map(availableTo);
+  const available: bigint[] = [];
+  for (const { row } of lines) available.push(availableOf(row));
   const expiresAtMs = Math.round(dueAtMs + epochMs);
   return { status: 'held', replay: isReplay, expiresAtMs, available };
-}
-
-function availableTo({ row }: HeldLine): bigint {
-  return availableOf(row);
 }
 
 /** Why a line can't be held, for the first such line; stores the limits that lines carry. */
