@@ -9,6 +9,7 @@ import type { MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { memoryUsageQueries } from '../stores/memory/usage-queries.ts';
 import { type Reconciliation, reconcile } from '../stores/sql/reconcile.ts';
+import { usageCounts } from '../stores/sql/usage-counts.ts';
 import {
   checkChargesFilter,
   checkFilter,
@@ -19,7 +20,6 @@ import {
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
-  usageCounts,
 } from '../stores/sql/usage-report.ts';
 import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';

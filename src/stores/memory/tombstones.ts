@@ -14,7 +14,7 @@ export class Tombstones {
   #oldest: number;
   #next: number;
 
-  /** @param forget called with the slot of each entry as it is forgotten, before it is used again */
+  /** @param forget called with the slot of each entry that is forgotten, before it is used again */
   constructor(limit: number, maxAgeMs: number, forget: (slot: number) => void) {
     this.#limit = limit;
     this.#maxAgeMs = maxAgeMs;

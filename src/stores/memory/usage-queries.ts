@@ -1,6 +1,7 @@
 /** The queries of a usage log over the records that a process keeps in memory. */
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { bucketOf, firstByteBoundsMs } from '../sql/first-bytes.ts';
+import { noCounts, usageCounts } from '../sql/usage-counts.ts';
 import {
   type CheckedGrouping,
   checkChargesFilter,
@@ -9,7 +10,6 @@ import {
   checkPage,
   checkReport,
   type NumberedRecord,
-  noCounts,
   pageOf,
   pageStart,
   type UsageCharges,
@@ -22,7 +22,6 @@ import {
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
-  usageCounts,
 } from '../sql/usage-report.ts';
 
 /** The queries of a usage log; they return directly, never a promise. */

@@ -17,7 +17,7 @@ import {
   type SqlRow,
   whole,
 } from './engine.ts';
-import { columnOf } from './usage-report.ts';
+import { columnOf } from './usage-counts.ts';
 
 /** Selects refusals; all of them by default. Times are those of the minute of a refusal. */
 export interface RefusalFilter {

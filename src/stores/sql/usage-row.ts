@@ -27,8 +27,8 @@ import {
   valueAt,
 } from './columns.ts';
 import type { SqlColumn, SqlRow } from './engine.ts';
+import { columnOf, countColumns, type UsageCount, usageCounts } from './usage-counts.ts';
 import { attemptsFrom, linesFrom, stringsFrom, toolCallsFrom } from './usage-json.ts';
-import { columnOf, countColumns, type UsageCount, usageCounts } from './usage-report.ts';
 
 /** The members of a record and its usage that have a column; its name is theirs in snake case. */
 const members: readonly (readonly [

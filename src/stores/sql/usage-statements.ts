@@ -1,12 +1,8 @@
 /** The statements on the table of usage. */
 import { matches, type SqlDialect, type SqlInsert, whole } from './engine.ts';
 import { firstByteBucket } from './first-bytes.ts';
-import {
-  type CheckedGrouping,
-  type ColumnGrouping,
-  countColumns,
-  selectedNames,
-} from './usage-report.ts';
+import { countColumns } from './usage-counts.ts';
+import { type CheckedGrouping, type ColumnGrouping, selectedNames } from './usage-report.ts';
 import { usageColumns } from './usage-row.ts';
 
 // Sums are read as text: those of a year may exceed 2^53.

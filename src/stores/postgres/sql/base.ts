@@ -1,10 +1,11 @@
 /**
- * Migrations 1 and 9: the schema, the table of applied migrations, the clock, and which processes may
- * use a schema that is newer than the one they know.
+ * Migrations 1 and 9: the schema, the table of applied migrations, the clock, and which processes
+ * may use a schema that is newer than the one they know.
  */
 
 /** Leases end by the server's clock alone. */
-export const base = `-- Created only where it is missing: a role may use a schema without being allowed to create one.
+export const base = `\
+-- Created only where it is missing: a role may use a schema without being allowed to create one.
 IF to_regnamespace('"tollgate"') IS NULL THEN CREATE SCHEMA "tollgate"; END IF;
 
 CREATE TABLE "tollgate".schema_versions (

@@ -1,6 +1,6 @@
 /**
- * Migrations 14 and 15: what is kept for some time, and whose a response of a provider is. They only
- * add, so older processes keep running.
+ * Migrations 14 and 15: what is kept for some time, and whose a response of a provider is. They
+ * only add, so older processes keep running.
  */
 
 /** Content is user data: it is here only if a host sets up a store for it. */

@@ -1,6 +1,6 @@
 /**
- * Migrations 8, 10 and 11: the usage log, one row per call, and counts of refused requests. No column
- * holds a body or a secret.
+ * Migrations 8, 10 and 11: the usage log, one row per call, and counts of refused requests. No
+ * column holds a body or a secret.
  */
 
 /**
