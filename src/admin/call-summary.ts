@@ -1,5 +1,4 @@
 /** A call and a refusal as operators see them: ids, figures and reasons, never content. */
-
 import { type ErrorCode, isErrorCode } from '../errors.ts';
 import { failureMeanings } from '../failure-meanings.ts';
 import type { FailureReason } from '../failure-reasons.ts';

@@ -106,7 +106,7 @@ export function mainSubject({ id, quota }: ApiKey): QuotaSubject | undefined {
   return quota.find((subject) => subject.id === id) ?? quota[0];
 }
 
-export async function balancesOf(
+async function balancesOf(
   key: ApiKey,
   quota: Pick<QuotaStore, 'read'>,
   nowMs: number,

@@ -327,11 +327,11 @@ export function cannot(what: string): AdminError {
   );
 }
 
-export function noKey(id: string): AdminError {
+function noKey(id: string): AdminError {
   return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
 }
 
-export async function keyOf({ stores: { keys } }: AdminDeps, id: string): Promise<ApiKey> {
+async function keyOf({ stores: { keys } }: AdminDeps, id: string): Promise<ApiKey> {
   if (keys.get === undefined) throw cannot('look keys up by their id');
   const key = await keys.get(id);
   if (key === undefined) throw noKey(id);
@@ -344,7 +344,7 @@ const pageSize = 1_000;
  * Disables the key, deletes what it owns, and removes it. If a store fails halfway, the key stays
  * disabled, and can be removed again.
  */
-export async function removeKey(deps: AdminDeps, id: string): Promise<void> {
+async function removeKey(deps: AdminDeps, id: string): Promise<void> {
   const { keys, keyCache } = deps.stores;
   if (keys.remove === undefined) throw cannot('remove keys');
   if (deps.stores.replyStores.length > 0) await forgetReplies(deps, id);

@@ -6,7 +6,6 @@ import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
-import { given } from './deps.ts';
 import {
   type CountedRefusals,
   latestRefusals,
@@ -102,7 +101,7 @@ function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number)
       const { sinceMs = nowMs } = state.ports.get(name) ?? {};
       // Other errors are of the host, whose messages may quote anything.
       const cause = reason === 'StoreUnavailable' && error ? summaryOf(error) : undefined;
-      const what = { port, operation, reason, ...given({ member, problem, code, cause }) };
+      const what = { port, operation, reason, member, problem, code, cause };
       return setBounded(state.ports, name, { ...what, sinceMs, lastMs: nowMs });
     }
     case 'quota_low': {
@@ -191,21 +190,19 @@ interface MinuteState {
   readonly refusals: Map<string, CountedRefusals>;
 }
 
-interface FailingPort extends Omit<PortFailure, 'requestId' | 'error'> {
+interface FailingPort extends Pick<PortFailure, 'operation' | 'reason'> {
+  readonly port: string;
+  readonly member: string | undefined;
+  readonly problem: string | undefined;
+  readonly code: string | undefined;
+  /** Of a store that is down: what it says, in a line. */
+  readonly cause: string | undefined;
   readonly sinceMs: number;
   readonly lastMs: number;
-  /** Of a store that is down: what it says, in a line. */
-  readonly cause?: string;
 }
 
 /** A call of which nobody knows whether it ran. */
 interface CallInDoubt extends Pick<UsageRecord, 'requestId' | 'keyId' | 'modelId'> {
-  readonly atMs: number;
-}
-
-interface LowQuota {
-  readonly subject: string;
-  readonly percent: number;
   readonly atMs: number;
 }
 
@@ -222,7 +219,7 @@ function emptyLiveState() {
     lastUsedMs: new Map<string, number>(),
     ports: new Map<string, FailingPort>(),
     inDoubt: new Map<string, CallInDoubt>(),
-    lowQuotas: new Map<string, LowQuota>(),
+    lowQuotas: new Map<string, { subject: string; percent: number; atMs: number }>(),
     /** Catalogs and files whose newest version is invalid, so that an older one is in use. */
     staleSources: new Map<string, { readonly reason: string; readonly sinceMs: number }>(),
   };

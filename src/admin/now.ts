@@ -212,7 +212,7 @@ const maxBuckets = 64;
 const timeoutMs = 5_000;
 
 /**
- * Each hour or day is a query of its own, so that no statement reads more than a day, and is cached,
+ * Each hour or day is a query of its own, so that no statement reads more than a day. It is cached,
  * because many open consoles may show it.
  */
 function logBuckets(usage: AdminUsage) {

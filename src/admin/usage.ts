@@ -2,7 +2,6 @@
  * Spending for operators: reports on the usage log, its comparison with the quota store, and CSV
  * exports.
  */
-
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';

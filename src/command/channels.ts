@@ -2,6 +2,7 @@
  * `tollgate channels`: the channels of each model in the order in which they are tried; and the
  * commands that change the running process, through its admin port.
  */
+import { given as stated } from '../admin/deps.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import {
@@ -233,11 +234,8 @@ const resolve = processChange({
     const ran = given.has('ran');
     if (ran === given.has('not-run')) throw usageError('Give either --ran or --not-run.');
     if (!ran && charge !== undefined) throw usageError('--charge is for --ran alone.');
-    return {
-      ran,
-      ...(charge === undefined ? {} : { chargeNanos: String(amountOf(charge)) }),
-      ...(reservationId === undefined ? {} : { reservationId }),
-    };
+    const chargeNanos = charge === undefined ? undefined : String(amountOf(charge));
+    return { ran, ...stated({ chargeNanos, reservationId }) };
   },
   done: (id) => `${id} is resolved.`,
 });

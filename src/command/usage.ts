@@ -26,7 +26,7 @@ import { refuseMemory, withStores } from './stores/with-stores.ts';
 export type UsageLog = NonNullable<Stores['usageLog']>;
 
 /** @throws CommandError if the log is in the memory of another process */
-export function withUsage(given: Given, task: (log: UsageLog) => Promise<void>): Promise<number> {
+function withUsage(given: Given, task: (log: UsageLog) => Promise<void>): Promise<number> {
   return withStores(given, ['usage'], async ({ stores: { usageLog, choice } }) => {
     refuseMemory(choice.usage, 'Usage records');
     if (usageLog === undefined) throw new TypeError('stores.usage was not opened');
@@ -35,7 +35,7 @@ export function withUsage(given: Given, task: (log: UsageLog) => Promise<void>):
   });
 }
 
-export const filterOptions: Command['options'] = {
+const filterOptions: Command['options'] = {
   from: { value: 'DATE', text: 'the first day, in UTC; default: the first of this month' },
   to: { value: 'DATE', text: 'the end, exclusive; default: now' },
   key: { value: 'ID', text: 'only the calls of this key' },
@@ -44,7 +44,7 @@ export const filterOptions: Command['options'] = {
   channel: { value: 'ID', text: 'only the calls of this channel' },
 };
 
-export function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
+function filterOf(given: Given): Omit<UsageReportQuery, 'by'> {
   const { text } = given;
   const nowMs = given.around.clock.now();
   const month = new Date(nowMs).toISOString().slice(0, 7);

@@ -147,7 +147,7 @@ export interface TokenBound {
  * The cost of a usage. Each token is charged once, at the rate of its most specific kind that has
  * both a count and a rate.
  */
-export function costOfTokens(usage: Usage, price: TokenPrice): bigint {
+function costOfTokens(usage: Usage, price: TokenPrice): bigint {
   // `costAt` is inlined, because every call runs this code.
   if (price.tiers === undefined) {
     return costOfInput(usage, price.rates) + costOfOutput(usage, price.rates);
@@ -224,7 +224,7 @@ function chargePart(charge: TokenCharge, tokens: number, rate = charge.plainRate
  * The maximum cost of tokens. Text may be cached or not; media may be counted as any kind of input
  * (a video has audio, a document has images); output may be of any kind.
  */
-export function maxCostOfTokens(bound: TokenBound, price: TokenPrice): bigint {
+function maxCostOfTokens(bound: TokenBound, price: TokenPrice): bigint {
   const { textTokens, mediaTokens } = bound;
   let max = maxCostAt(price.rates, bound);
   for (const { aboveInputTokens, rates } of price.tiers ?? []) {

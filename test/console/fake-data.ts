@@ -1,5 +1,4 @@
 /** A busy hour of a gateway, the same in every run, for the admin library of console-fake.ts. */
-
 import { explained, explainedRefusal } from '../../src/admin/call-summary.ts';
 import type {
   CallDetail,

@@ -1,5 +1,4 @@
 /** The OpenAPI 3.1 document of the admin interface, generated from the rows of its routes. */
-
 import { z } from 'zod';
 import type { ReplyName } from './replies.ts';
 import replySchemas from './reply-schemas.json' with { type: 'json' };

@@ -2,7 +2,6 @@
  * Writes replies: JSON with amounts as strings, CSV exports, the headers of every reply, and the
  * answers to requests that failed.
  */
-
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';

@@ -16,16 +16,10 @@ export const routes: readonly Route[] = [
   ...channelRoutes,
 ];
 
-interface FoundRoute {
-  readonly route: Route;
-  /** `''` where the route has none; undefined if it is malformed or too long. */
-  readonly id: string | undefined;
-}
-
 const maxIdLength = 256;
 const getOnly = new Set(['/session', '/events', '/openapi.json']);
 
-export function routeAt(method: string | undefined, path: string): FoundRoute {
+export function routeAt(method: string | undefined, path: string) {
   const parts = path.split('/');
   const fitting = routes.filter((route) => fits(route.path.split('/'), parts));
   const route = fitting.find((candidate) => candidate.method === method);
@@ -43,6 +37,7 @@ function fits(pattern: readonly string[], parts: readonly string[]): boolean {
   );
 }
 
+/** `''` where the route has none; undefined if it is malformed or too long. */
 function idIn({ path }: Route, parts: readonly string[]): string | undefined {
   const index = path.split('/').indexOf('{id}');
   if (index === -1) return '';

@@ -2,7 +2,6 @@
  * `tollgate check`: tries everything that a configuration names, before callers do. It continues
  * after a failure, because it is mostly run when something is down.
  */
-
 import { createServer } from 'node:http';
 import { dirname } from 'node:path';
 import { nodeAdapter } from '../../../adapters/node.ts';
@@ -140,10 +139,7 @@ async function readModels({ read, tried, path, add }: Checked) {
  * Asks the upstream of each channel for its models, which is free and needs the credential. A
  * channel that several models use is asked once.
  */
-export async function checkChannels(
-  models: readonly Model[],
-  clock: Clock,
-): Promise<readonly Finding[]> {
+async function checkChannels(models: readonly Model[], clock: Clock): Promise<readonly Finding[]> {
   const client = undiciClient();
   try {
     const channels = channelsOf(models);
@@ -247,10 +243,7 @@ const group = 'tollgate-check';
  * Sends a short call through each channel, one after another, with a separate gateway for each: no
  * key of the operator is charged, and no other channel can answer in place of the one checked.
  */
-export async function spendOnce(
-  models: readonly Model[],
-  clock: Clock,
-): Promise<readonly Finding[]> {
+async function spendOnce(models: readonly Model[], clock: Clock): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const model of models) {
     for (const channel of model.channels) found.push(await spendOn(model, channel, clock));

@@ -8,18 +8,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const reference = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const content = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
-export interface Replaced {
-  readonly value: JsonValue;
-  /** No message contains the value of a variable. */
-  readonly problems: readonly Problem[];
-}
-
 /**
  * Replaces all references; names of members are left as they are. An empty variable counts as not
  * set. The value of a variable is always text: it is not searched for references, nor parsed as
- * JSON.
+ * JSON. No problem contains the value of a variable.
  */
-export function withEnvironment(value: JsonValue, env: Environment): Replaced {
+export function withEnvironment(value: JsonValue, env: Environment) {
   const problems: Problem[] = [];
   const replaced = replaceIn(value, [], (text, path) =>
     text.replace(reference, (all, inside: string | undefined, end: string) => {

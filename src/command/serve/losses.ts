@@ -68,7 +68,7 @@ export function countLosses(log: Log) {
         };
       },
     }),
-    /** Charges that the quota store did not accept, and records that the usage log did not write. */
+    /** Charges that the quota store did not accept, and records that the log did not write. */
     count: () => ({ charges, usageRecords }),
   };
 }

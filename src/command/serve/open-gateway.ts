@@ -81,18 +81,16 @@ export function gatewayOptions(
   const { keys, quota, usage, idempotency, rateLimiter, results } = stores;
   return {
     ...stated(options),
-    keys,
-    quota,
-    usage,
+    ...{ keys, quota, usage, idempotency, results },
     // What the log leaves out need not be created; warnings that nobody gets would go to stderr.
     onEvent: { listener, level: level === 'debug' || level === 'info' ? level : 'warn' },
-    ...(recordRefusals === true ? { recordRefusals: usage } : {}),
-    idempotency,
-    ...(rateLimiter === undefined ? {} : { rateLimiter }),
-    results,
     responses: stated({ ...responses, ...stores.responses }),
-    ...(rules === undefined ? {} : { chargePolicy: policyWith(rules) }),
-    ...(failed === undefined ? {} : { failedKeyLimit: failedKeyLimit(failed) }),
+    ...stated({
+      rateLimiter,
+      recordRefusals: recordRefusals ? usage : undefined,
+      chargePolicy: rules && policyWith(rules),
+      failedKeyLimit: failed && failedKeyLimit(failed),
+    }),
   };
 }
 

@@ -1,5 +1,4 @@
 /** Requests to the admin interface, the meaning of their failures, and the live figures. */
-
 import type { Reply } from '../../admin/http/replies.ts';
 import type { Range } from './route.ts';
 

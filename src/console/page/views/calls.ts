@@ -2,7 +2,6 @@
  * Calls: the search for a request id first, then filters over the list. Never their content: the
  * gateway keeps none.
  */
-
 import type { Call, CallPage, Refusal, RefusalReason } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, link, refill, timeOf } from '../dom.ts';

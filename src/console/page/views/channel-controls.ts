@@ -2,7 +2,6 @@
  * Changes a channel: on or off in this process, and what the catalog says of its weight, priority
  * and cost, everywhere.
  */
-
 import type { Channel } from '../api.ts';
 import type { PageContext } from '../context.ts';
 import { FormProblem, openDialog } from '../dialog.ts';

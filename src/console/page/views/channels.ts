@@ -2,7 +2,6 @@
  * Channels: each model with its channels by priority, the state, share and load of each, and the
  * switches for them.
  */
-
 import type { Channel, Model, Now } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, type IconName, icon, link, refill } from '../dom.ts';

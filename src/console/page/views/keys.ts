@@ -1,5 +1,4 @@
 /** Keys: how much of its quota each has used, and everything that can be done with one. */
-
 import type { KeyPage } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, icon, link } from '../dom.ts';

@@ -1,5 +1,4 @@
 /** The four figures of Now, each with a small line of its recent values. */
-
 import type { Bucket, Now } from '../api.ts';
 import { type Child, el } from '../dom.ts';
 import {

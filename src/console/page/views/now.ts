@@ -2,7 +2,6 @@
  * Now: whether the gateway serves, what it refuses and why, which channels are out, and what calls
  * cost. One sentence, four figures, a chart, and what needs a person to act.
  */
-
 import type { Attention, Bucket, Now, Severity } from '../api.ts';
 import { barChart, type ChartData } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
