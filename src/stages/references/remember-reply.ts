@@ -71,7 +71,7 @@ function remember(
     modelId: model.id,
     expiresAtMs: clock.now() + responses.indexTtlMs,
   };
-  const [all, made] = usage === undefined ? [] : [allTokens(usage), usage.outputTokens];
+  const [all, made] = usage ? [usage.inputTokens + usage.outputTokens, usage.outputTokens] : [];
   const isStored = route.protocol.relay.mayBeStored?.(call) ?? true;
   const entries: readonly IndexEntry[] = [
     ...(replyId === undefined || !isStored ? [] : [entryOf(replyId, 'response', common, all)]),
@@ -97,10 +97,6 @@ function entryOf(
   maxTokens: number | undefined,
 ): IndexEntry {
   return { id, kind, ...common, ...(maxTokens === undefined ? {} : { maxTokens }) };
-}
-
-function allTokens({ inputTokens, outputTokens }: Usage): number {
-  return inputTokens + outputTokens;
 }
 
 function isWritten(item: ReferableItem): item is Required<ReferableItem> {
