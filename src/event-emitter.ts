@@ -12,6 +12,7 @@ import {
 } from './event-filter.ts';
 import type { EventListener, GatewayEvent } from './events.ts';
 import { isHostFailure } from './host-failures.ts';
+import { withoutBigints } from './json.ts';
 import { swallowErrors } from './thrown.ts';
 
 /**
@@ -131,15 +132,6 @@ function withToJson<T extends object>(value: T): T {
   return Object.setPrototypeOf(value, withAmounts);
 }
 
-function toJson(this: unknown): unknown {
+function toJson(this: object): unknown {
   return withoutBigints(this);
-}
-
-function withoutBigints(value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  if (Array.isArray(value)) return value.map(withoutBigints);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, withoutBigints(one)]),
-  );
 }

@@ -91,3 +91,17 @@ export function jsonWithBigints(value: unknown): string {
     typeof item === 'bigint' ? item.toString() : item,
   );
 }
+
+/** A copy that any serializer can print: bigints as decimal text, nothing undefined. */
+export function withoutBigints(members: object): Readonly<Record<string, unknown>> {
+  const kept = Object.entries(members).filter(
+    ([, value]) => value !== undefined && typeof value !== 'function',
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, printable(value)]));
+}
+
+function printable(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return value.map(printable);
+  return typeof value === 'object' && value !== null ? withoutBigints(value) : value;
+}

@@ -6,6 +6,7 @@
 import { ConfigurationError, type ErrorCode } from './errors.ts';
 import { fromLevel, isAtLeast, isLevel, levelOf, logLevels } from './event-filter.ts';
 import type { EventListener, GatewayEvent, LogLevel } from './events.ts';
+import { withoutBigints } from './json.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { formatMoney } from './prices/amount.ts';
 import { countedRepeats } from './repeats.ts';
@@ -137,7 +138,7 @@ function fieldsOf(event: GatewayEvent): LogFields {
   if (!('record' in members)) {
     // Not a copied member, because it is not enumerable.
     const thrown = 'error' in event ? { error: detailsOf(event.error) } : {};
-    return { event: type, ...withoutBigInts(members), ...thrown };
+    return { event: type, ...withoutBigints(members), ...thrown };
   }
   const code = 'code' in members ? members.code : undefined;
   const param = 'param' in members ? { param: members.param } : {};
@@ -147,7 +148,7 @@ function fieldsOf(event: GatewayEvent): LogFields {
 /** The usage record in one flat line. Money is in units of the host's currency, exactly. */
 function fieldsOfRecord(record: UsageRecord, code: ErrorCode | undefined): LogFields {
   const { usage, attempts, costNanos } = record;
-  return withoutBigInts({
+  return withoutBigints({
     requestId: record.requestId,
     keyId: record.keyId,
     group: record.group,
@@ -176,18 +177,4 @@ function fieldsOfRecord(record: UsageRecord, code: ErrorCode | undefined): LogFi
     booked: record.booked,
     revision: record.revision,
   });
-}
-
-/** A copy that any serializer can print: BigInts as decimal text, nothing undefined. */
-function withoutBigInts(members: object): LogFields {
-  const kept = Object.entries(members).filter(
-    ([, value]) => value !== undefined && typeof value !== 'function',
-  );
-  return Object.fromEntries(kept.map(([name, value]) => [name, printable(value)]));
-}
-
-function printable(value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
-  if (Array.isArray(value)) return value.map(printable);
-  return typeof value === 'object' && value !== null ? withoutBigInts(value) : value;
 }

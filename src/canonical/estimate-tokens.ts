@@ -1,6 +1,12 @@
 /** Estimates the number of tokens in a request when no upstream can count them. */
 import { jsonText } from './raw-json.ts';
-import type { ContentRequest, OutputFormat, Part, Tool } from './request.ts';
+import {
+  type ContentRequest,
+  everyPart,
+  type OutputFormat,
+  type Part,
+  type Tool,
+} from './request.ts';
 
 /**
  * English text has about a quarter of a token per byte, code and other languages up to this many.
@@ -16,8 +22,9 @@ const tokensPerFile = 4_096;
  * the bytes of all text and of the schemas of tools and output, plus a fixed number for each turn,
  * each image and each audio clip or document.
  */
-export function estimateTokens({ system, turns, tools, format }: ContentRequest): number {
-  const parts = [...system, ...turns.flatMap((turn) => turn.parts)].flatMap(pieces);
+export function estimateTokens(request: ContentRequest): number {
+  const { turns, tools, format } = request;
+  const parts = everyPart(request);
   const bytes =
     parts.reduce((sum, part) => sum + bytesOf(part), 0) +
     tools.reduce((sum, tool) => sum + Buffer.byteLength(toolText(tool)), 0) +
@@ -30,10 +37,6 @@ export function estimateTokens({ system, turns, tools, format }: ContentRequest)
 function mediaTokens(part: Part): number {
   if (part.kind !== 'media' || part.text !== undefined) return 0;
   return part.mimeType?.startsWith('image/') === true ? tokensPerImage : tokensPerFile;
-}
-
-function pieces(part: Part): readonly Part[] {
-  return part.kind === 'tool_result' ? part.content : [part];
 }
 
 function bytesOf(part: Part): number {

@@ -35,16 +35,21 @@ export function blankFields({ shape }: z.ZodObject): Readonly<Record<string, unk
   return Object.fromEntries(Object.keys(shape).map((name) => [name, undefined]));
 }
 
-/** The parsed values of those members of the body; undefined for those that are missing. */
+/**
+ * The parsed values of those members of the body; undefined for those that are missing. Of the
+ * members in `unparsed`, the values are set there.
+ */
 export function fieldsIn<Name extends string>(
   tape: Tape,
   blank: Readonly<Record<Name, unknown>>,
+  unparsed: Record<string, Value> = {},
 ): Record<Name, unknown> {
   const fields: Record<string, unknown> = { ...blank };
   const end = tape.after(root);
   for (let value = tape.first(root); value < end; value = tape.after(value)) {
     const name = tape.name(value);
-    if (Object.hasOwn(fields, name)) fields[name] = parsedValue(tape, value);
+    if (Object.hasOwn(unparsed, name)) unparsed[name] = value;
+    else if (Object.hasOwn(fields, name)) fields[name] = parsedValue(tape, value);
   }
   return fields;
 }

@@ -43,11 +43,7 @@ export interface Caller {
   readonly errors: ErrorWriter;
   /** The headers that may carry a key, in lower case. */
   keyHeaders(settings: KeySettings): readonly string[];
-  /**
-   * The key of a request; undefined if there is none, or more than one.
-   *
-   * @throws GatewayError `invalid_request` if `Connection` lists the key's header
-   */
+  /** The key of a request; undefined if there is none, or more than one. */
   secretOf(request: GatewayRequest, settings: KeySettings): string | undefined;
   /** For the message of a 401, which puts it between backticks: `Authorization: Bearer <key>`. */
   keyExample(settings: KeySettings): string;
@@ -78,8 +74,6 @@ export interface ModelLists {
   /**
    * Writes one page of the list. The clients' formats require a date: models without
    * `createdAtSeconds` have 0, which is 1970-01-01, in every process and after each restart.
-   *
-   * @throws GatewayError `invalid_request` for an invalid page
    */
   list(models: readonly Model[], search: string): JsonObject;
   one(model: Model): JsonObject;
@@ -130,13 +124,8 @@ export interface Protocol extends ApiCalls {
    * Absent in APIs whose clients name no sessions.
    */
   sessionOf?(call: Call, headers: IncomingHeaders): string | undefined;
-  /**
-   * Checks the headers that are forwarded with a relayed call; absent if none are.
-   *
-   * @throws GatewayError `invalid_request` that names the header
-   */
+  /** Checks the headers that are forwarded with a relayed call; absent if none are. */
   checkHeaders?(headers: IncomingHeaders): void;
-  /** Reads a body. @throws GatewayError `invalid_request` that names the member */
   read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   codecs(): Promise<ProtocolCodecs>;
@@ -173,11 +162,7 @@ export interface StoredReplies {
   readonly parts: readonly string[];
   /** The parameters of the query that are passed on. */
   readonly parameters: readonly string[];
-  /**
-   * Checks the query of a reading request.
-   *
-   * @throws GatewayError `invalid_request` for a parameter that asks for what is not served
-   */
+  /** Checks the query of a reading request. */
   checkQuery(query: URLSearchParams, part: string | undefined): void;
   /** Whether the gateway made an id, for a translated reply. */
   isOwn(id: string): boolean;

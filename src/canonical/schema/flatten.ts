@@ -262,7 +262,8 @@ function charactersOf(schema: JsonObject): number {
   return Object.entries(schema).reduce((sum, [name, value]) => {
     if (typeof value === 'string') return sum + value.length;
     if (lists.has(name)) return sum + items(value).length * charactersOfSchema;
-    if (name === 'properties' && isJsonObject(value)) return sum + lengthOf(Object.keys(value));
+    if (name === 'properties' && isJsonObject(value))
+      return sum + Object.keys(value).join('').length;
     return name === 'enum' || name === 'const' || name === 'required' || name === 'propertyOrdering'
       ? sum + jsonText(value).length
       : sum;
@@ -275,7 +276,3 @@ function charactersOf(schema: JsonObject): number {
  */
 const charactersOfSchema = 10;
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems', 'items']);
-
-function lengthOf(names: readonly string[]): number {
-  return names.reduce((sum, name) => sum + name.length, 0);
-}

@@ -9,6 +9,7 @@ import { tooComplex } from '../../canonical/complexity.ts';
 import {
   addFileId,
   addMediaString,
+  addMessages,
   addSealed,
   asTextToo,
   type MeasureBody,
@@ -27,14 +28,7 @@ export function measureMessages(tape: Tape): {
   readonly hasRoles: boolean;
 } {
   const tally = promptTally(tape);
-  let hasRoles = true;
-  const messages = tape.get(root, 'messages');
-  const end = tape.after(messages);
-  let index = 0;
-  for (let one = tape.firstElement(messages); one < end; one = tape.after(one)) {
-    hasRoles = addMessage(tally, one, index) && hasRoles;
-    index += 1;
-  }
+  const hasRoles = addMessages(tally, addMessage);
   const system = tape.present(root, 'system');
   if (system !== none)
     addContent(tally, system, { reader: 'nobody', at: () => 'system', level: 0 });

@@ -5,7 +5,7 @@
  * never too little.
  */
 import { decodeString } from '../../bytes/decode.ts';
-import { maxShortBytes, none, type Tape, type Value } from '../../bytes/json/tape.ts';
+import { maxShortBytes, none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Span } from '../../bytes/json/text.ts';
 import { backslash, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../../call.ts';
@@ -259,7 +259,7 @@ export function textsOf(tape: Tape, object: Value, ...names: readonly string[]):
 }
 
 /** For a value that isn't a short string; it agrees with no other media type. */
-export const unreadable = 'unreadable/unreadable';
+const unreadable = 'unreadable/unreadable';
 
 /** The types of `input_audio`, whose format is `mp3`, or `wav` if it is not stated. */
 export function audioTypes(formats: readonly string[]): readonly string[] {
@@ -271,4 +271,21 @@ export function typesOfFileNames(tape: Tape, holder: Value): readonly string[] {
   return textsOf(tape, holder, 'filename')
     .map((file) => (file === unreadable ? unreadable : (mimeTypeOfName(file) ?? '')))
     .filter((type) => type !== '');
+}
+
+/** Counts the messages of a body; returns whether each is an object with a string `role`. */
+export function addMessages(
+  tally: PromptTally,
+  add: (tally: PromptTally, message: Value, index: number) => boolean,
+): boolean {
+  const { tape } = tally;
+  const messages = tape.get(root, 'messages');
+  const end = tape.after(messages);
+  let hasRoles = true;
+  let index = 0;
+  for (let one = tape.firstElement(messages); one < end; one = tape.after(one)) {
+    hasRoles = add(tally, one, index) && hasRoles;
+    index += 1;
+  }
+  return hasRoles;
 }

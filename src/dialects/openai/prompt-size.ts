@@ -6,6 +6,7 @@ import { isMediaName } from '../measure/member-names.ts';
 import {
   addFileId,
   addMediaString,
+  addMessages,
   addSealed,
   asTextToo,
   audioTypes,
@@ -31,14 +32,7 @@ export const measureOpenai: MeasureBody = (tape) => measureChat(tape).size;
 /** Measures a request and returns whether every message is an object with a string `role`. */
 export function measureChat(tape: Tape): { readonly size: PromptSize; readonly hasRoles: boolean } {
   const tally = promptTally(tape);
-  let hasRoles = true;
-  const messages = tape.get(root, 'messages');
-  const end = tape.after(messages);
-  let index = 0;
-  for (let one = tape.firstElement(messages); one < end; one = tape.after(one)) {
-    hasRoles = addMessage(tally, one, index) && hasRoles;
-    index += 1;
-  }
+  const hasRoles = addMessages(tally, addMessage);
   addTopLevelReferences(tally, root);
   raiseAll(tally);
   return { size: sizeOf(tally), hasRoles };

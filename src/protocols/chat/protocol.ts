@@ -119,8 +119,10 @@ const chatFields = z.object({
 const blank = blankFields(chatFields);
 
 export function readChat(tape: Tape): Call {
-  const read = fieldsIn(tape, blank);
-  read.stream_options = readObject(tape, tape.get(root, 'stream_options'), (options) => ({
+  const unparsed = { stream_options: none, tools: none, prediction: none };
+  const read = fieldsIn(tape, blank, unparsed);
+  const { stream_options, tools, prediction } = unparsed;
+  read.stream_options = readObject(tape, stream_options, (options) => ({
     include_usage: fieldOf(tape, 'include_usage', options),
   }));
   const fields = checkedFields(chatFields, read);
@@ -136,14 +138,12 @@ export function readChat(tape: Tape): Call {
     },
     bound,
   });
-  const tools = tape.present(root, 'tools');
-  if (tools !== none && !tape.isArray(tools)) {
+  if (tools !== none && !tape.isArray(tools) && !tape.isNull(tools)) {
     throw invalidRequest('`tools` must be an array.', 'tools');
   }
   arrayMember(tape, 'messages', 'Send the conversation, oldest message first.');
   const { size: prompt, hasRoles } = measureChat(tape);
   if (!hasRoles) throw invalidRequest(noRole, 'messages');
-  const prediction = tape.get(root, 'prediction');
   return newCall(tape, {
     protocol: 'chat',
     operation: operations.content,

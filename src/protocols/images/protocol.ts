@@ -22,7 +22,9 @@ import { modelEdit, modelField, newCall, positiveField } from '../rules.ts';
 
 const imagesRelay: RelayRules = {
   edits: (call, upstreamModel, channel) => [
-    ...(namesModel(call) ? modelEdit(call, upstreamModel) : addedModel(upstreamModel)),
+    ...(call.tape.present(root, 'model') === none
+      ? [{ name: 'model', value: quoted(upstreamModel) }]
+      : modelEdit(call, upstreamModel)),
     ...formatEdits(call, channel),
   ],
   tap: (_call, channel) =>
@@ -35,14 +37,6 @@ const imagesRelay: RelayRules = {
   invalidReplyReason,
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
 };
-
-function namesModel({ tape }: Call): boolean {
-  return tape.present(root, 'model') !== none;
-}
-
-function addedModel(upstreamModel: string): readonly MemberEdit[] {
-  return [{ name: 'model', value: quoted(upstreamModel) }];
-}
 
 /** Every image must be Base64: a URL is never fetched and never passed on. */
 function invalidReplyReason(reply: JsonValue): FailureReason | undefined {

@@ -27,12 +27,9 @@ export function isRateDecision(takeCount: number): AnswerCheck {
     const { granted, remaining, refused, retryAfterMs } = answer;
     if (!Array.isArray(remaining) || remaining.length !== takeCount) return false;
     if (!remaining.every(isTime)) return false;
-    return granted === true || (granted === false && isTime(retryAfterMs) && isIndex(refused));
+    if (granted !== false) return granted === true;
+    return isTime(retryAfterMs) && isTime(refused) && Number.isSafeInteger(refused);
   };
-}
-
-function isIndex(value: unknown): boolean {
-  return Number.isSafeInteger(value) && isTime(value);
 }
 
 export function isReserveResult(lineCount: number): AnswerCheck {

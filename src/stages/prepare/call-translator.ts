@@ -47,7 +47,6 @@ interface TranslatedChannel {
 }
 
 export interface CallTranslator {
-  /** @throws GatewayError as `Preparer` does */
   prepare(target: TranslatedChannel, client: DialectCodecs): Prepared;
   /** Parses and reads the body in separate turns of the event loop. */
   readInTurns(): Promise<void>;

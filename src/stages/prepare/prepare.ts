@@ -50,12 +50,7 @@ export class Preparer {
     this.#isPlain = (references ?? this.#leftOut ?? forward ?? cuts ?? repair) === undefined;
   }
 
-  /**
-   * Prepares the call for a channel. Undefined if a host's catalog names an unknown dialect.
-   *
-   * @throws GatewayError `not_portable`, `too_complex`, or `invalid_request` for a request that
-   *   this channel can't serve
-   */
+  /** Prepares the call for a channel. Undefined if a host's catalog names an unknown dialect. */
   prepare({ channelPlan, credential }: Chosen): Prepared | undefined {
     const { channel, dialect, upstreamModel } = channelPlan;
     if (dialect === undefined) return undefined;

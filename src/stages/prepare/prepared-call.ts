@@ -80,7 +80,6 @@ export interface RequestSeries {
 }
 
 export interface SeriesReader {
-  /** @throws UpstreamError if the reply is too large */
   write(chunk: Uint8Array): void;
   end(): FailedReply | BadReply | undefined;
 }

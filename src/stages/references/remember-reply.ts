@@ -71,7 +71,7 @@ function remember(
     modelId: model.id,
     expiresAtMs: clock.now() + responses.indexTtlMs,
   };
-  const [all, made] = usage === undefined ? [] : [allTokens(usage), usage.outputTokens];
+  const [all, made] = usage ? [usage.inputTokens + usage.outputTokens, usage.outputTokens] : [];
   const isStored = route.protocol.relay.mayBeStored?.(call) ?? true;
   const entries: readonly IndexEntry[] = [
     ...(replyId === undefined || !isStored ? [] : [entryOf(replyId, 'response', common, all)]),
@@ -100,10 +100,6 @@ function entryOf(
   // Listed, because V8 copies a spread with new members slowly.
   const entry = { id, kind, owner, account, modelId, expiresAtMs };
   return maxTokens === undefined ? entry : Object.assign(entry, { maxTokens });
-}
-
-function allTokens({ inputTokens, outputTokens }: Usage): number {
-  return inputTokens + outputTokens;
 }
 
 function isWritten(item: ReferableItem): item is Required<ReferableItem> {

@@ -8,7 +8,7 @@ import { parseBounded } from '../../bounded-json.ts';
 import { concatBytes } from '../../bytes/sse.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../../errors.ts';
 import type { GatewayResponse } from '../../http.ts';
-import { isJsonObject, items, type JsonValue } from '../../json.ts';
+import { isJsonObject, items } from '../../json.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { IndexEntry } from '../../ports/response-index.ts';
 import { isRelayed, type StoredReplyRoute } from '../../protocols/protocol.ts';
@@ -94,15 +94,12 @@ async function forgetItems(request: StoredReplyRequest): Promise<GatewayResponse
     store.get(owner, [route.id], options),
   );
   if (!list) throw storedReplyNotFound(route.id);
-  const ids = items(parseBounded(Buffer.from(list).toString('utf8'))).filter(isText);
+  const parsed = items(parseBounded(Buffer.from(list).toString('utf8')));
+  const ids = parsed.filter((id) => typeof id === 'string');
   await received.ports.ask('items', 'forget', isAnything, (options) =>
     store.forget(owner, [route.id, ...ids], options),
   );
   return jsonReply(received.responseContext, route.replies.deleted(route.id));
-}
-
-function isText(value: JsonValue): value is string {
-  return typeof value === 'string';
 }
 
 /** The provider has deleted the reply. The index forgets it at the latest when it expires. */

@@ -276,7 +276,8 @@ export function readReasoningItem({ value: item, at }: ObjectAtPath): ReadReason
   if (sealed !== '') {
     return { entries: shownReasoning(text, at), dropped: [sealedAt] };
   }
-  if (isOurs(item, at)) return { entries: shownReasoning(text, at), dropped: [] };
+  if (textIn(item, 'id', at)?.startsWith('rs_tg_'))
+    return { entries: shownReasoning(text, at), dropped: [] };
   return text === ''
     ? { entries: [], dropped: [at] }
     : { entries: [{ kind: 'reasoning', at, text }], dropped: [] };
@@ -292,8 +293,4 @@ function textsOf(parts: JsonValue | undefined): readonly string[] {
     const text = member(part, 'text');
     return typeof text === 'string' ? [text] : [];
   });
-}
-
-function isOurs(item: JsonObject, at: string): boolean {
-  return textIn(item, 'id', at)?.startsWith('rs_tg_') ?? false;
 }
