@@ -12,7 +12,6 @@ import { anthropicCaller } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
 import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
-  callRoute,
   isMethod,
   type MisplacedPath,
   methodIn,
@@ -161,8 +160,10 @@ function methodRoute(
   if (known === undefined)
     return refused(geminiCaller, unknownMethod(name, listed(namesOfMethods(rows), 'or')));
   const { operation, framing, protocol, alsoFor } = known;
-  const target = { operation, framing: framing(search), modelId, alsoFor };
-  return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
+  const { caller } = protocol;
+  const kind = 'call' as const;
+  const route = { kind, caller, protocol, operation, framing: framing(search), modelId, alsoFor };
+  return ifAllowed('POST', method, route);
 }
 
 function isUnserved(found: Resource, method: string, table: PathTable): boolean {

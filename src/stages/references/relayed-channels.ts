@@ -1,6 +1,5 @@
 /** Finds the channels of a model that speak the caller's own API, whose providers keep replies. */
 import type { Channel } from '../../ports/catalog.ts';
-import { isRelayed } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 
 /** The channels to which calls of this key would be relayed if they are healthy. */
@@ -11,8 +10,5 @@ export function relayedChannels({
 }: Pick<Admitted, 'key' | 'plan' | 'route'>): readonly Channel[] {
   const pool = plan.pool(protocol, key.group);
   if (typeof pool === 'string') return [];
-  return pool.channels.filter((channel) => {
-    const { dialect, upstreamModel } = plan.channel(channel);
-    return dialect !== undefined && isRelayed(protocol, dialect, channel, upstreamModel);
-  });
+  return pool.channels.filter((channel) => plan.channel(channel).isRelayed(protocol));
 }
