@@ -13,8 +13,8 @@ import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
 import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/tokens.ts';
 import { isRelayed, isServed, type Protocol } from '../../protocols/protocol.ts';
+import { nameOf } from '../../upstream/accounts.ts';
 import { type Pool, poolOf } from '../../upstream/choose.ts';
-import { activityName } from '../relay/free-disconnects.ts';
 import type { ErrorRedaction } from '../upstream/failure.ts';
 import type { AccountSecrets } from '../upstream/upstream-text.ts';
 
@@ -150,7 +150,7 @@ function channelPlanOf(
     timeouts: merged(timeouts, channel.timeouts),
     origin,
     basePath,
-    activityName: activityName(channel.id, upstreamModel),
+    activityName: nameOf(channel.id, upstreamModel),
     ...relaysOf(channel, dialect, upstreamModel),
     access,
     secrets,
