@@ -163,7 +163,7 @@ export function isMethod(name: string | undefined, beta: boolean, { methods }: P
 }
 
 /** The route of a call whose model and framing are in the body. */
-export function callRoute(protocol: Protocol, operation: Operation): CallRoute {
+function callRoute(protocol: Protocol, operation: Operation): CallRoute {
   const { caller } = protocol;
   return { kind: 'call', caller, protocol, operation, framing: 'json', modelId: undefined };
 }

@@ -16,7 +16,6 @@ import { geminiCaller } from './callers/gemini.ts';
 import { openaiCaller } from './callers/openai.ts';
 import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
-  callRoute,
   isMethod,
   type MisplacedPath,
   methodIn,
@@ -168,8 +167,10 @@ function methodRoute(
     return refused(geminiCaller, error);
   }
   const { operation, framing, protocol, alsoFor } = known;
-  const target = { operation, framing: framing(search), modelId, alsoFor };
-  return ifAllowed('POST', method, { ...callRoute(protocol, operation), ...target });
+  const { caller } = protocol;
+  const kind = 'call' as const;
+  const route = { kind, caller, protocol, operation, framing: framing(search), modelId, alsoFor };
+  return ifAllowed('POST', method, route);
 }
 
 function isUnserved(found: Resource, method: string, table: PathTable): boolean {

@@ -13,8 +13,8 @@ import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
 import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/cost.ts';
 import { isRelayed, isServed, type Protocol } from '../../protocols/protocol.ts';
+import { nameOf } from '../../upstream/accounts.ts';
 import { type Pool, poolOf } from '../../upstream/choose.ts';
-import { activityName } from '../relay/free-disconnects.ts';
 import type { ErrorRedaction } from '../upstream/failure.ts';
 import type { AccountSecrets } from '../upstream/upstream-text.ts';
 
@@ -35,11 +35,11 @@ export interface ChannelPlan {
   /** Whether calls of the protocol are relayed, and not translated. */
   isRelayed(protocol: Protocol): boolean;
   /**
-   * Path and query of a relayed call, below the base URL.
+   * Path and query of a relayed call, below the base URL; undefined for a translated one.
    *
    * @throws GatewayError `not_implemented` if the provider does not support the operation
    */
-  relayPath(protocol: Protocol, call: Pick<Call, 'operation' | 'framing'>): string;
+  relayPath(protocol: Protocol, call: Pick<Call, 'operation' | 'framing'>): string | undefined;
   /** Returns what depends on the secret; cached for the latest secret. */
   access(secret: string): Access;
   /** The texts of the account that no log may have: its latest secret, and those in its headers. */
@@ -150,7 +150,7 @@ function channelPlanOf(
     timeouts: merged(timeouts, channel.timeouts),
     origin,
     basePath,
-    activityName: activityName(channel.id, upstreamModel),
+    activityName: nameOf(channel.id, upstreamModel),
     ...relaysOf(channel, dialect, upstreamModel),
     access,
     secrets,
@@ -179,16 +179,13 @@ function relaysOf(
   return {
     isRelayed: (protocol) => relayOf(protocol).isRelayed,
     relayPath: (protocol, call) => {
-      const { paths } = relayOf(protocol);
+      const relay = relayOf(protocol);
+      if (dialect === undefined || !relay.isRelayed) return undefined;
+      const { paths } = relay;
       const { operation, framing } = call;
       const known = paths[operation.name]?.[framing];
       if (known !== undefined) return known;
-      const path = upstreamPath(
-        dialect ?? { paths: {} },
-        call,
-        upstreamModel,
-        protocol.relay.paths,
-      );
+      const path = upstreamPath(dialect, call, upstreamModel, protocol.relay.paths);
       paths[operation.name] = { ...paths[operation.name], [framing]: path };
       return path;
     },

@@ -39,12 +39,15 @@ export interface PortCalls {
   ): MaybePromise<T>;
 }
 
-/** Goes on with an answer as soon as it is known: a promise for each would cost a warm call 10 %. */
+/** Goes on with an answer as soon as it is known, and without a promise if that is now. */
 export function whenKnown<T, R>(
   answer: MaybePromise<T>,
   next: (answer: T) => MaybePromise<R>,
 ): MaybePromise<R> {
-  return isPending(answer) ? answer.then(next) : next(answer);
+  // As `isPending`: a call less, because every stage is here.
+  return answer instanceof Promise || answer instanceof OriginalPromise
+    ? answer.then(next)
+    : next(answer);
 }
 
 /**
@@ -72,7 +75,7 @@ export function portCalls(
   breakers?: StoreBreakers,
   times?: PortTimer,
 ): PortCalls {
-  return new AskedPorts(user, settings, emit, breakers, times);
+  return new Ports(user, settings, emit, breakers, times);
 }
 
 interface PortSettings {
@@ -80,7 +83,7 @@ interface PortSettings {
   readonly storeTimeoutMs: number;
 }
 
-class AskedPorts implements PortCalls {
+class Ports implements PortCalls {
   readonly #user: PortUser;
   readonly #settings: PortSettings;
   readonly #emit: EventListener;
@@ -115,26 +118,47 @@ class AskedPorts implements PortCalls {
       throw unavailable(port, circuitOpen());
     }
     const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
-    const asked = { port, operation, isAnswer, breaker, startedMs };
+    const portCall = { port, operation, isAnswer, breaker, startedMs };
+    let answer: MaybePromise<T>;
     try {
-      const answer = request({ timeoutMs });
-      // An immediate answer, such as that of a memory store, needs no timer.
-      return isPromiseLike(answer) ? this.#pending(answer, asked) : accepted(answer, asked);
+      answer = request({ timeoutMs });
     } catch (error) {
-      throw this.#failure(error, asked);
+      throw this.#failure(error, portCall);
     }
+    // An immediate answer, such as that of a memory store, needs no timer.
+    return isPromiseLike(answer)
+      ? this.#pending(answer, portCall)
+      : this.#accepted(answer, portCall);
   }
 
-  async #pending<T>(pending: PromiseLike<T>, asked: Asked): Promise<T> {
+  async #pending<T>(pending: PromiseLike<T>, portCall: PortCall): Promise<T> {
+    let answer: T;
     try {
-      return accepted(await this.#timed(pending, asked), asked);
+      answer = await this.#timed(pending, portCall);
     } catch (error) {
-      throw this.#failure(error, asked);
+      throw this.#failure(error, portCall);
     }
+    return this.#accepted(answer, portCall);
+  }
+
+  #accepted<T>(answer: T, portCall: PortCall): T {
+    const { isAnswer, breaker } = portCall;
+    let wrong: Partial<WrongMember>;
+    try {
+      if (isAnswer(answer)) {
+        breaker?.answered();
+        return answer;
+      }
+      wrong = isAnswer.wrongMember?.(answer) ?? {};
+    } catch (error) {
+      throw this.#failure(error, portCall);
+    }
+    const corrupt = new StoreCorrupt('the answer violates the contract of the port');
+    throw this.#failure(corrupt, portCall, wrong);
   }
 
   /** Measures how long a pending answer takes. Measuring immediate answers would cost more CPU. */
-  async #timed<T>(pending: PromiseLike<T>, { port, operation }: Asked): Promise<T> {
+  async #timed<T>(pending: PromiseLike<T>, { port, operation }: PortCall): Promise<T> {
     const { clock, storeTimeoutMs } = this.#settings;
     const answer = within(Promise.resolve(pending), storeTimeoutMs, clock);
     if (this.#times === undefined) return answer;
@@ -149,14 +173,16 @@ class AskedPorts implements PortCalls {
     }
   }
 
-  #failure(error: unknown, { port, operation, breaker, startedMs }: Asked): GatewayError {
+  #failure(
+    error: unknown,
+    { port, operation, breaker, startedMs }: PortCall,
+    wrong?: Partial<WrongMember>,
+  ): GatewayError {
     const { requestId, secrets = noSecrets } = this.#user;
     const { clock, storeTimeoutMs } = this.#settings;
     breaker?.failed(clock.monotonicMs() - startedMs, storeTimeoutMs);
     // A wrong answer was not thrown by the port.
-    const isWrong = error instanceof WrongAnswer;
-    const wrong = isWrong ? error.wrong : undefined;
-    const thrown = isWrong ? undefined : safeError(error, secrets());
+    const thrown = wrong === undefined ? safeError(error, secrets()) : undefined;
     const failed = failedPort({ requestId, port, operation, ...wrong }, errorClass(error), thrown);
     this.#emit(failed);
     return unavailable(port, error);
@@ -164,27 +190,12 @@ class AskedPorts implements PortCalls {
 }
 
 /** A call of a port. */
-interface Asked {
+interface PortCall {
   readonly port: PortName;
   readonly operation: string;
   readonly isAnswer: AnswerCheck;
   readonly breaker: StoreBreaker | undefined;
   readonly startedMs: number;
-}
-
-function accepted<T>(answer: T, { isAnswer, breaker }: Asked): T {
-  if (!isAnswer(answer)) throw new WrongAnswer(isAnswer.wrongMember?.(answer));
-  breaker?.answered();
-  return answer;
-}
-
-class WrongAnswer extends StoreCorrupt {
-  readonly wrong: WrongMember | undefined;
-
-  constructor(wrong: WrongMember | undefined) {
-    super('the answer violates the contract of the port');
-    this.wrong = wrong;
-  }
 }
 
 const noSecrets = (): readonly string[] => [];

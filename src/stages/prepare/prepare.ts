@@ -57,9 +57,9 @@ export class Preparer {
     const { call, model, route, received } = this.#admitted;
     const { protocol } = route;
     let prepared: Prepared;
-    if (channelPlan.isRelayed(protocol)) {
+    const path = channelPlan.relayPath(protocol, call);
+    if (path !== undefined) {
       const { requestId } = received.responseContext;
-      const path = channelPlan.relayPath(protocol, call);
       const rules = protocol.relay;
       const input = { call, rules, dialect, channel, upstreamModel, requestId, path };
       prepared = this.#isPlain ? prepareRelayed(input) : this.#prepareEdited(input, credential);

@@ -2,7 +2,6 @@
 
 import type { EventListener } from '../../events.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { isRelayed } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
 import { servingAccount } from '../upstream/credential.ts';
@@ -15,10 +14,7 @@ export function relayedChannels({
 }: Pick<Admitted, 'key' | 'plan' | 'route'>): readonly Channel[] {
   const pool = plan.pool(protocol, key.group);
   if (typeof pool === 'string') return [];
-  return pool.channels.filter((channel) => {
-    const { dialect, upstreamModel } = plan.channel(channel);
-    return dialect !== undefined && isRelayed(protocol, dialect, channel, upstreamModel);
-  });
+  return pool.channels.filter((channel) => plan.channel(channel).isRelayed(protocol));
 }
 
 /** Reports the model of a call, if it is such a model. */

@@ -11,7 +11,7 @@ import type { GatewayResponse } from '../../http.ts';
 import { isJsonObject, items } from '../../json.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { IndexEntry } from '../../ports/response-index.ts';
-import { isRelayed, type StoredReplyRoute } from '../../protocols/protocol.ts';
+import type { StoredReplyRoute } from '../../protocols/protocol.ts';
 import { readHead } from '../../upstream/body/head.ts';
 import { beginningCall } from '../begin.ts';
 import type { Authenticated } from '../call-record.ts';
@@ -127,7 +127,7 @@ async function askProvider(
   if (!model) throw storedReplyNotFound(route.id);
   received.progress.modelId = model.id;
   const plan = deps.plans.of(model, settings);
-  const channels = model.channels.map(plan.channel).filter((one) => isUsable(one, route));
+  const channels = model.channels.map(plan.channel).filter((one) => one.isRelayed(route.protocol));
   for (const channelPlan of channels) {
     const secret = await secretFor(channelPlan, request, { model, entry }, deps.upstreams);
     if (secret === undefined) continue;
@@ -137,13 +137,6 @@ async function askProvider(
   }
   const choice = { kind: 'none', reason: 'other_account' } as const;
   throw noChannel({ model, received }, choice, deps.upstreams.emit).error;
-}
-
-function isUsable(
-  { channel, dialect, upstreamModel }: ChannelPlan,
-  route: StoredReplyRoute,
-): boolean {
-  return dialect !== undefined && isRelayed(route.protocol, dialect, channel, upstreamModel);
 }
 
 /** The secret of the channel, if it is one of the account that has the reply, and may be used. */

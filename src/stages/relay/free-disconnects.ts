@@ -8,7 +8,7 @@ import type { LastActivity } from '../../upstream/watch-attempt.ts';
 import type { RunningCall } from '../running.ts';
 
 export interface FreeDisconnects {
-  /** `name` is an {@link activityName}. */
+  /** `name`: of a model on an account. */
   lastActivity(name: string): LastActivity;
   /** True if a caller that disconnects now pays nothing. Each use counts against its key. */
   isFree(keyId: string, call: Pick<RunningCall, 'watch' | 'attemptCount'>): boolean;
@@ -20,10 +20,6 @@ const maxFreePerHour = 3;
 const hourMs = 3_600_000;
 /** Bounds the memory, because a host's catalog or key store may return ever new ids. */
 const maxEntries = 10_000;
-
-export function activityName(account: string, upstreamModel: string): string {
-  return `${account}\n${upstreamModel}`;
-}
 
 export function freeDisconnects(clock: Clock): FreeDisconnects {
   const activities = new Map<string, LastActivity>();

@@ -8,7 +8,6 @@ import { nameOf } from '../../upstream/accounts.ts';
 import type { Access } from '../models/model-plan.ts';
 import { isPending } from '../ports/port-calls.ts';
 import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
-import { activityName } from '../relay/free-disconnects.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -170,7 +169,7 @@ function send(
   const lastActivity = freeDisconnects.lastActivity(
     account === undefined
       ? channelPlan.activityName
-      : activityName(nameOf(channelPlan.channel.id, account), channelPlan.upstreamModel),
+      : nameOf(nameOf(channelPlan.channel.id, account), channelPlan.upstreamModel),
   );
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
   const timeouts = { firstByteMs, idleMs, firstTokenMs, quietMs, totalMs };
