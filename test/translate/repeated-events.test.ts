@@ -44,7 +44,10 @@ const documents: Readonly<Record<string, (text: string, kind: number, count: num
       candidate([{ functionCall: { name: 'f', args: { text } } }]),
       { error: { message: text } },
     ][kind],
-    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: count, totalTokenCount: count },
+    usageMetadata: {
+      ...(count === 7 ? {} : { promptTokenCount: 3, candidatesTokenCount: count }),
+      totalTokenCount: count,
+    },
     responseId: 'r',
   }),
   openai: (text, kind, count) => ({
