@@ -1,15 +1,13 @@
 /** Cuts the streamed replies of a dialect into documents. Most dialects use server-sent events. */
-import { eventCutter, parseEvents, type SseEvent } from '../bytes/sse.ts';
+import { type EventCutter, eventCutter, parseEvent, type SseEvent } from '../bytes/sse.ts';
 import { maxEventBytes } from './taps/tap.ts';
 
-/** One frame: its name, its document, and loose text around it that belongs to no frame. */
-export type Frame = Pick<SseEvent, 'name' | 'data' | 'unframedText'>;
+/** One frame: its bytes, its name, its document, and loose text around it that has no frame. */
+export type Frame = Pick<SseEvent, 'raw' | 'name' | 'data' | 'unframedText'>;
 
-export interface FrameReader {
-  /** @throws UpstreamError `event_too_large` */
-  read(chunk: Uint8Array): readonly Frame[];
-  /** Returns what was never completed. Called once. */
-  rest(): readonly Frame[];
+/** Its blocks have whole frames, but for that of `rest`, which was never completed. */
+export interface FrameReader extends EventCutter {
+  frameAt(block: Uint8Array, start: number): Frame;
 }
 
 export interface StreamFormat {
@@ -20,11 +18,5 @@ export interface StreamFormat {
 
 export const serverSentEvents: StreamFormat = {
   contentType: 'text/event-stream',
-  reader: () => {
-    const cutter = eventCutter(maxEventBytes);
-    return {
-      read: (chunk) => parseEvents(cutter.push(chunk)),
-      rest: () => parseEvents(cutter.rest()),
-    };
-  },
+  reader: () => ({ ...eventCutter(maxEventBytes), frameAt: parseEvent }),
 };

@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { GatewayEvent, LogLevel } from '../../src/events.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
-import { readText } from '../house/sources.ts';
 
 const ended: GatewayEvent = {
   type: 'call_ended',
@@ -172,9 +171,7 @@ describe('logEvents', () => {
     );
   });
 
-  it('has the levels of docs/logging.md', () => {
-    const rows = [...readText('docs/logging.md').matchAll(/^\| `(\w+)` \| (.+) \|$/gm)];
-    const page = new Map(rows.map(([, level = '', events = '']) => [level, events]));
+  it('writes each event at its level', () => {
     const levelOf = (event: GatewayEvent): string | undefined => {
       const { lines, of } = recorder();
       logEvents(methods(of))(event);
@@ -193,9 +190,12 @@ describe('logEvents', () => {
       dialect: 'openai' as const,
       afterMs: 0,
     };
-    for (const event of [started, ended, lost, unbounded]) {
-      expect(page.get(levelOf(event) ?? '')).toContain(`\`${event.type}\``);
-    }
+    expect([started, ended, lost, unbounded].map(levelOf)).toEqual([
+      'debug',
+      'info',
+      'error',
+      'warn',
+    ]);
     const { dialect: _, afterMs: __, ...attempt } = started;
     const over = { ...attempt, type: 'attempt_ended', status: 200, mayHaveRun: true } as const;
     const levels = (['reset', 'caller_left', undefined] as const).map((reason) =>

@@ -10,7 +10,12 @@ import { emptyBytes, parseEvents, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { type ContentCount, contentCount } from '../taps/content-count.ts';
-import { type DeltaParts, DeltaTemplate, onlyContent } from '../taps/delta-template.ts';
+import {
+  type DeltaParts,
+  DeltaTemplate,
+  onlyContent,
+  spacesAtEnd,
+} from '../taps/delta-template.ts';
 import {
   checkUnframed,
   eventTap,
@@ -59,14 +64,10 @@ export function messagesStreamTap(
   });
 }
 
-/** Anthropic hides the length of the content with spaces before the last brace. */
 function deltaParts(event: string, document: JsonObject): DeltaParts | undefined {
   const content = onlyContent(event, document);
   if (content === undefined) return undefined;
-  const end = event.length - '}\n\n'.length;
-  let start = end;
-  while (event.charCodeAt(start - 1) === 0x20) start -= 1;
-  return { parts: [content, { kind: 'spaces', start, end }], reasoning: content.reasoning };
+  return { parts: [content, spacesAtEnd(event)], reasoning: content.reasoning };
 }
 
 /** Records deltas that match the template, and pings; returns the end of the last one. */

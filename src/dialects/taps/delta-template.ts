@@ -10,10 +10,10 @@ import { addReplyContent } from './reply-content.ts';
 
 /**
  * A part of a delta that differs from event to event: the inside of the string that is its content,
- * a number, the inside of a string of padding, or spaces.
+ * a number, the inside of a string of padding, spaces, or an object, which is not checked.
  */
 export interface DeltaPart {
-  readonly kind: 'content' | 'number' | 'padding' | 'spaces';
+  readonly kind: 'content' | 'number' | 'padding' | 'spaces' | 'object';
   readonly start: number;
   readonly end: number;
 }
@@ -42,10 +42,15 @@ export class DeltaTemplate {
   #head = '';
   #variables: readonly { readonly kind: DeltaPart['kind']; readonly after: string }[] = [];
   #reasoning = '';
+  /** How many characters before its end the event has its last line feed but one. */
+  #lineEnd = 2;
   #misses = 0;
   /** Where the content of the event matched last starts and ends. */
-  #start = 0;
-  #contentEnd = 0;
+  start = 0;
+  contentEnd = 0;
+  /** The same for its object; `objectStart` is -1 if these events have none. */
+  objectStart = -1;
+  objectEnd = -1;
   /** How many events `pass` has counted last. */
   events = 0;
   /** Where the sequence number of the last one starts; -1 if these events have none. */
@@ -56,12 +61,17 @@ export class DeltaTemplate {
     this.#find = find;
   }
 
-  /** `event` is latin1. From then on only deltas of the same item and kind match. */
-  learn(event: string, document: JsonObject): void {
-    if (this.#misses >= maxMisses || !event.endsWith('}\n\n')) return;
+  /**
+   * `event` is latin1. From then on only deltas of the same item and kind match. Returns false if
+   * nothing was learned.
+   */
+  learn(event: string, document: JsonObject): boolean {
+    const tail = tailOf(event);
+    if (this.#misses >= maxMisses || tail === undefined) return false;
     this.#misses += 1;
     const found = this.#find(event, document);
-    if (found === undefined) return;
+    if (found === undefined) return false;
+    this.#lineEnd = tail.lastIndexOf('\n') - tail.indexOf('\n') + 1;
     const ordered = [...found.parts].sort((a, b) => a.start - b.start);
     this.#head = event.slice(0, ordered[0]?.start);
     this.#variables = ordered.map(({ kind, end }, index) => ({
@@ -69,6 +79,14 @@ export class DeltaTemplate {
       after: event.slice(end, ordered[index + 1]?.start),
     }));
     this.#reasoning = found.reasoning;
+    return true;
+  }
+
+  /** The end of the event that starts at `at`, or -1 if it does not match. */
+  next(text: string, at: number): number {
+    const end = this.#match(text, at);
+    if (end !== -1) this.#misses = 0;
+    return end;
   }
 
   /** Counts the deltas from `start` on that match; returns the end of the last one. */
@@ -76,7 +94,7 @@ export class DeltaTemplate {
     this.events = 0;
     let at = start;
     for (let end = this.#match(text, at); end !== -1; end = this.#match(text, at)) {
-      counted.addString(text, this.#start, this.#contentEnd, this.#reasoning);
+      counted.addString(text, this.start, this.contentEnd, this.#reasoning);
       this.events += 1;
       at = end;
     }
@@ -96,8 +114,13 @@ export class DeltaTemplate {
       if (kind === 'content') {
         end = stringEnd(text, from);
         if (end === from || unusual.test(text.slice(from, end))) return -1;
-        this.#start = from;
-        this.#contentEnd = end;
+        this.start = from;
+        this.contentEnd = end;
+      } else if (kind === 'object') {
+        end = text.indexOf(after, from);
+        if (end === -1) return -1;
+        this.objectStart = from;
+        this.objectEnd = end;
       } else if (kind === 'padding') {
         end = text.indexOf('"', from);
         if (end === -1) return -1;
@@ -113,10 +136,22 @@ export class DeltaTemplate {
       end = next;
     }
     // A line break inside a string would end the event early.
-    if (text.indexOf('\n', headEnd) !== end - 2) return -1;
+    if (text.indexOf('\n', headEnd) !== end - this.#lineEnd) return -1;
     this.numberStart = numberStart;
     return end;
   }
+}
+
+function tailOf(event: string): string | undefined {
+  return ['}\n\n', '}\r\n\r\n'].find((tail) => event.endsWith(tail));
+}
+
+/** Anthropic hides the length of the content with spaces before the last brace. */
+export function spacesAtEnd(event: string): DeltaPart {
+  const end = event.lastIndexOf('}');
+  let start = end;
+  while (event.charCodeAt(start - 1) === 0x20) start -= 1;
+  return { kind: 'spaces', start, end };
 }
 
 /** The end of the characters from `from` on that are between these two. */

@@ -5,6 +5,7 @@
  */
 
 import { parseBoundedExactly } from '../../bounded-json.ts';
+import { asBuffer } from '../../bytes/decode.ts';
 import { emptyBytes } from '../../bytes/sse.ts';
 import type { ContentEvent } from '../../canonical/reply.ts';
 import { UpstreamError } from '../../errors.ts';
@@ -23,6 +24,7 @@ import {
   recordUsage,
   usageSoFar,
 } from './event-count.ts';
+import { RepeatedEvent } from './repeated-event.ts';
 import {
   type ByteBounds,
   billedReply,
@@ -51,6 +53,7 @@ const maxSilentBytes = 2 * maxEventBytes;
 interface TapState extends TranslateTapOptions {
   readonly count: EventCount;
   readonly frames: FrameReader;
+  readonly repeated: RepeatedEvent;
   readonly bounds: ByteBounds;
   /** Text outside of any frame. What it is can be decided only at the end. */
   readonly unframed: UnframedText;
@@ -92,6 +95,7 @@ function newState({ upstream, reader, writer, readReply }: TranslateTapOptions):
     readReply,
     count: eventCount(reader),
     frames: upstream.streams.reader(),
+    repeated: new RepeatedEvent(),
     bounds: byteBounds(),
     unframed: unframedText(),
     failure: undefined,
@@ -109,12 +113,12 @@ function write(tap: TapState, chunk: Uint8Array): string {
   if (tap.isDone) return '';
   const { count } = tap;
   const before = contentSize(count);
-  const frames = tap.frames.read(chunk);
-  const text = takeAll(tap, frames);
+  const block = tap.frames.push(chunk);
+  const text = takeAll(tap, block);
   const hasContent = contentSize(count) > before;
   if (hasContent) tap.contentChunks += 1;
   tap.undecidedBytes += chunk.length;
-  if (hasContent || frames.length > 0) {
+  if (hasContent || block.length > 0) {
     tap.bounds.add(tap.undecidedBytes, hasContent);
     tap.undecidedBytes = 0;
   }
@@ -127,7 +131,7 @@ function end(tap: TapState): string {
   if (tap.hasEnded || tap.failure !== undefined) return '';
   tap.hasEnded = true;
   const { count, frames, reader, writer } = tap;
-  let text = takeAll(tap, tap.isDone ? [] : frames.rest()) + takeUnframed(tap);
+  let text = takeAll(tap, tap.isDone ? emptyBytes : frames.rest()) + takeUnframed(tap);
   count.hasUpstreamEnded = true;
   if (!hasFailed(tap) && isComplete(tap) && !tap.hasWholeReply) {
     text += writeEvents(tap, reader.end());
@@ -138,16 +142,27 @@ function end(tap: TapState): string {
   return text;
 }
 
-function takeAll(tap: TapState, frames: readonly Frame[]): string {
+function takeAll(tap: TapState, bytes: Uint8Array): string {
+  const { frames, repeated, reader } = tap;
+  const block = asBuffer(bytes);
+  const latin1 = block.toString('latin1');
   let text = '';
-  for (const frame of frames) {
-    text += takeFrame(tap, frame);
-    if (tap.isDone || hasFailed(tap)) break;
+  let at = 0;
+  while (at < block.length && !tap.isDone && !hasFailed(tap)) {
+    const end = repeated.match(block, latin1, at);
+    if (end === -1) {
+      const frame = frames.frameAt(block, at);
+      text += takeFrame(tap, frame, latin1.slice(at, at + frame.raw.length));
+      at += frame.raw.length;
+    } else {
+      text += writeEvents(tap, reader.read(repeated.document()));
+      at = end;
+    }
   }
   return text;
 }
 
-function takeFrame(tap: TapState, { name, data, unframedText }: Frame): string {
+function takeFrame(tap: TapState, { name, data, unframedText }: Frame, latin1: string): string {
   const { reader, unframed, upstream } = tap;
   if (unframedText !== '') unframed.add(`${unframedText}\n`);
   if (unframed.byteLength() > maxEventBytes) tap.failure = brokenReply('upstream_bad_stream');
@@ -170,6 +185,9 @@ function takeFrame(tap: TapState, { name, data, unframedText }: Frame): string {
   );
   tap.hasBegun ||= !hasFailed(tap) && heldChars(tap.count) > 0;
   tap.isDone ||= reader.finished?.() === true;
+  if (!tap.isDone && !hasFailed(tap) && unframedText === '') {
+    tap.repeated.learn(latin1, document, events);
+  }
   return text;
 }
 

@@ -65,18 +65,29 @@ export type UsageMerger = (usage: JsonValue | undefined) => ReplyUsage | undefin
 
 export function usageMerger(reader: UsageReader): UsageMerger {
   let merged: UsageCounts | undefined;
+  let before: JsonValue | undefined;
+  let repeats = 0;
+  let reported: ReplyUsage | undefined;
   return (usage) => {
+    repeats = usage === before ? repeats + 1 : 0;
+    before = usage;
+    // An event that repeats another has the same object, which adds nothing after its second time.
+    if (repeats < 2) reported = merge(usage);
+    return reported;
+  };
+
+  function merge(usage: JsonValue | undefined): ReplyUsage | undefined {
     const counts = countsIn(usage, reader.rows);
     if (counts === undefined) return undefined;
     const last = reader.withImplied(merged, counts);
     const after = mergedCounts(merged, last);
     if (after === merged) return undefined;
     merged = after;
-    const reported = reader.read(after, last);
-    if (reported === undefined || reported.gap !== undefined) return reported;
+    const sum = reader.read(after, last);
+    if (sum === undefined || sum.gap !== undefined) return sum;
     // The counts of earlier objects do not cover the output generated since.
-    return reader.gap(last) === undefined ? reported : { ...reported, gap: 'output' };
-  };
+    return reader.gap(last) === undefined ? sum : { ...sum, gap: 'output' };
+  }
 }
 
 /** It grows with the content counted since the last report. */

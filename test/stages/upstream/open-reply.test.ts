@@ -67,7 +67,7 @@ it.each([
   expect(aborts).toBe(1);
 });
 
-it('passes the chunks of a large document to its tap uncopied, unless the first is short', async () => {
+it('gives a large document to its tap uncopied, unless its first chunk is short', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 1, max: 3_000 }), { minLength: 1 }),

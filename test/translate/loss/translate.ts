@@ -11,6 +11,7 @@ import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
 import { openaiResponsesServer } from '../../../src/dialects/openai/responses/server/codec.ts';
 import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
 import { dialects } from '../../../src/dialects/table.ts';
+import type { StreamTap } from '../../../src/dialects/taps/tap.ts';
 import { translateTap } from '../../../src/dialects/taps/translate-tap.ts';
 import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
@@ -136,6 +137,18 @@ export function answerFor(route: Route, reply: unknown): Outcome {
 
 /** Translates the same reply as a stream of these bytes. */
 export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
+  const { text, tap } = tappedStreamFor(route, chunks);
+  const failure = tap.failure();
+  if (failure !== undefined)
+    throw new Error(`The stream failed: ${failure.reason ?? failure.code}`);
+  return text;
+}
+
+/** Does the same; returns the tap, too, which may have failed. */
+export function tappedStreamFor(
+  route: Route,
+  chunks: readonly Uint8Array[],
+): { readonly text: string; readonly tap: StreamTap } {
   const { caller, upstream: exchange } = exchangesFor(route, plainRequests[route.protocol], true);
   const tap = translateTap({
     upstream: dialects[route.dialect],
@@ -144,10 +157,7 @@ export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
     readReply: exchange.readReply,
   });
   const pieces = [...chunks.map((chunk) => tap.write(chunk)), tap.end()];
-  const failure = tap.failure();
-  if (failure !== undefined)
-    throw new Error(`The stream failed: ${failure.reason ?? failure.code}`);
-  return Buffer.concat(pieces).toString();
+  return { text: Buffer.concat(pieces).toString(), tap };
 }
 
 const plainRequests = {

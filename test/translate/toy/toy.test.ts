@@ -1,6 +1,8 @@
 // suite: quick
 /** A fourth dialect is a folder and a row: the toy is served to both protocols, streamed or not. */
+
 import { describe, expect, it } from 'vitest';
+import { concatBytes, emptyBytes } from '../../../src/bytes/sse.ts';
 import type { Dialect } from '../../../src/dialects/dialect.ts';
 import type { StreamFormat } from '../../../src/dialects/stream-format.ts';
 import { dialects } from '../../../src/dialects/table.ts';
@@ -131,14 +133,19 @@ const sumOf: Dialect['sign'] = ({ method, path, body, secret }) => ({
 const lines: StreamFormat = {
   contentType: 'application/x-lines',
   reader: () => {
-    let rest = '';
+    let rest: Uint8Array = emptyBytes;
     return {
-      read: (chunk) => {
-        const all = (rest + Buffer.from(chunk).toString()).split('\n');
-        rest = all.pop() ?? '';
-        return all.map((data) => ({ name: undefined, data, unframedText: '' }));
+      push: (chunk) => {
+        const all = concatBytes([rest, chunk]);
+        const end = all.lastIndexOf(0x0a) + 1;
+        rest = all.subarray(end);
+        return all.subarray(0, end);
       },
-      rest: () => [],
+      frameAt: (block, start) => {
+        const raw = block.subarray(start, block.indexOf(0x0a, start) + 1);
+        return { raw, name: undefined, data: Buffer.from(raw).toString(), unframedText: '' };
+      },
+      rest: () => emptyBytes,
     };
   },
 };

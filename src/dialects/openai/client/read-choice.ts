@@ -270,19 +270,25 @@ function audioEvents(audio: JsonValue, choice: number, mimeType: string): readon
     : [...transcriptEvents, { type: 'media', choice, mimeType, data }];
 }
 
+/** The result for most pieces, shared because each allocation costs. */
+const noEvents: readonly ContentEvent[] = Object.freeze([]);
+
 function logprobEvents(node: JsonValue, choice: number): readonly ContentEvent[] {
   const content = items(member(member(node, 'logprobs'), 'content'));
+  if (content.length === 0) return noEvents;
   const tokens = content.flatMap((entry) => {
     const [token] = tokenOf(entry);
     if (token === undefined) return [];
     return [{ ...token, top: items(member(entry, 'top_logprobs')).flatMap(tokenOf) }];
   });
-  return tokens.length === 0 ? [] : [{ type: 'logprobs', choice, tokens }];
+  return tokens.length === 0 ? noEvents : [{ type: 'logprobs', choice, tokens }];
 }
 
 function citationEvents(message: JsonValue, choice: number): readonly ContentEvent[] {
-  const citations = items(member(message, 'annotations')).flatMap(citationOf);
-  return citations.length === 0 ? [] : [{ type: 'citations', choice, citations }];
+  const annotations = items(member(message, 'annotations'));
+  if (annotations.length === 0) return noEvents;
+  const citations = annotations.flatMap(citationOf);
+  return citations.length === 0 ? noEvents : [{ type: 'citations', choice, citations }];
 }
 
 function tokenOf(entry: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {

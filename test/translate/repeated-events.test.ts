@@ -1,0 +1,147 @@
+// suite: quick
+/** Events of a stream that differ in little from the one before are not parsed, with one result. */
+import fc from 'fast-check';
+import { expect, it, vi } from 'vitest';
+import { type Route, routes, tappedStreamFor } from './loss/translate.ts';
+
+type Dialect = Route['dialect'];
+
+const texts = fc.oneof(
+  fc.constantFrom('a', 'b "c"', 'line\nline', 'é漢😀', '\u2028', '\\', '', 'model', 'stop', '1'),
+  fc.constantFrom('data:image/png;base64,iVBORw0KGgo=', 'message_stop', '[DONE]', '}\n\n'),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+);
+const counts = fc.constantFrom(0, 1, 7, 2 ** 60, 2.5);
+
+/** JSON text; some servers escape all that is not ASCII. */
+const printed = (value: unknown, isEscaped: boolean): string => {
+  const json = JSON.stringify(value);
+  if (!isEscaped) return json;
+  return json.replace(
+    /[^ -~]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+};
+
+const candidate = (parts: unknown, more = {}) => ({
+  candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }],
+});
+const delta = (members: unknown, finish_reason: string | null = null) => ({
+  choices: [{ index: 0, delta: members, finish_reason }],
+});
+const block = (members: unknown) => ({ type: 'content_block_delta', index: 0, delta: members });
+
+const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+
+/** The members of the events of each dialect. */
+const documents: Readonly<Record<string, (text: string, kind: number, count: number) => object>> = {
+  gemini: (text, kind, count) => ({
+    ...[
+      candidate([{ text }]),
+      candidate([{ text, thought: true }]),
+      candidate([{ text }], { finishReason: 'STOP' }),
+      candidate([{ text }, { text: 'more' }]),
+      candidate([{ functionCall: { name: 'f', args: { text } } }]),
+      { error: { message: text } },
+    ][kind],
+    usageMetadata: {
+      ...(count === 7 ? {} : { promptTokenCount: 3, candidatesTokenCount: count }),
+      totalTokenCount: count,
+    },
+    responseId: 'r',
+  }),
+  openai: (text, kind, count) => ({
+    id: 'c',
+    ...[
+      delta({ content: text }),
+      delta({ reasoning_content: text }),
+      { ...delta({ content: text }), obfuscation: 'x'.repeat(count % 5) },
+      delta({ content: text }, 'stop'),
+      delta({ tool_calls: [call] }),
+      { error: { message: text } },
+    ][kind],
+  }),
+  anthropic: (text, kind, count) =>
+    [
+      block({ type: 'text_delta', text }),
+      block({ type: 'thinking_delta', thinking: text }),
+      { type: 'ping' },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text } },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn' },
+        usage: { output_tokens: count },
+      },
+      { type: 'error', error: { type: 'overloaded_error', message: text } },
+    ][kind] ?? {},
+};
+
+/** Mostly deltas, because only those repeat. */
+const kinds = fc.oneof(
+  { weight: 30, arbitrary: fc.constant(0) },
+  { weight: 5, arbitrary: fc.constant(1) },
+  { weight: 5, arbitrary: fc.integer({ min: 0, max: 5 }) },
+);
+
+const eventsOf = (dialect: Dialect): fc.Arbitrary<readonly string[]> => {
+  const parts = { text: texts, kind: kinds, count: counts, isEscaped: fc.boolean() };
+  const event = fc.record({ ...parts, spaces: fc.nat(2), isCut: fc.nat(40) });
+  return fc
+    .tuple(fc.array(event, { minLength: 2, maxLength: 12 }), fc.constantFrom('\n', '\r\n'))
+    .map(([all, lineEnd]) =>
+      all.map(({ text, kind, count, isEscaped, spaces, isCut }) => {
+        const document = documents[dialect]?.(text, kind, count) ?? {};
+        const json = printed(document, isEscaped);
+        // What is not JSON ends a stream, wherever it comes.
+        const end = isCut === 0 ? '\\u12' : `${' '.repeat(spaces)}}`;
+        const name = 'type' in document ? `event: ${document.type}${lineEnd}` : '';
+        return `${name}data: ${json.slice(0, -1)}${end}${lineEnd}${lineEnd}`;
+      }),
+    );
+};
+
+const resultOf = (route: Route, chunks: readonly string[]) => {
+  const { text, tap } = tappedStreamFor(
+    route,
+    chunks.map((chunk) => Buffer.from(chunk)),
+  );
+  return {
+    text,
+    failure: tap.failure(),
+    usage: tap.usage(),
+    state: [tap.hasBegun(), tap.finished(), tap.complete(), tap.countedTokens()],
+  };
+};
+
+const reading = routes.filter(
+  ({ protocol, dialect }, index) =>
+    routes.findIndex((one) => one.protocol === protocol && one.dialect === dialect) === index,
+);
+
+it.each(
+  reading,
+)('$protocol over $dialect: repeated events are translated as parsed ones', (route) => {
+  fc.assert(
+    fc.property(eventsOf(route.dialect), (events) => {
+      // Comments are ignored, but no event begins like another.
+      const different = events.map((event, at) => `:${at}\n${event}`);
+
+      const result = resultOf(route, [events.join('')]);
+
+      expect(result).toEqual(resultOf(route, [different.join('')]));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it.each(reading)('$protocol over $dialect: repeated events are not parsed', (route) => {
+  const event = (text: string, count: number) =>
+    `data: ${JSON.stringify(documents[route.dialect]?.(text, 0, count))}\n\n`;
+  const events = Array.from({ length: 50 }, (_, at) => event(`text ${at}`, 7));
+  const parse = vi.spyOn(JSON, 'parse');
+
+  resultOf(route, [events.join('')]);
+
+  expect(parse.mock.calls.length).toBeLessThan(12);
+  parse.mockRestore();
+});
