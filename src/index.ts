@@ -170,7 +170,6 @@ export type {
 export { formatMoney, money } from './prices/amount.ts';
 export { imagePrice, priceFromJson, priceToJson, tokenPrice } from './prices/codec.ts';
 export { costOf, type PricedRequest } from './prices/cost.ts';
-export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export type {
   ImagePriceRow,
   MemberPriceInput,
@@ -179,7 +178,8 @@ export type {
   RatesInput,
   TierInput,
   TokenPriceInput,
-} from './prices/schema.ts';
+} from './prices/price-json.ts';
+export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
 export type { PortTimes } from './stages/ports/port-times.ts';
 export type { ResolveResult, UnknownResolution } from './stages/settle/resolve-unknown.ts';

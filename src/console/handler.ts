@@ -7,13 +7,8 @@ import type { AuditSubject } from '../admin/audit.ts';
 import { given } from '../admin/deps.ts';
 import { type AdminHandler, adminHandler, mounted } from '../admin/http/handler.ts';
 import { reportedError, sendJson } from '../admin/http/reply.ts';
-import {
-  type Authorize,
-  accessOf,
-  checkChange,
-  hostNames,
-  readJson,
-} from '../admin/http/request.ts';
+import { type Authorize, accessOf, checkChange, readJson } from '../admin/http/request.ts';
+import { hostNames } from '../admin/http/route.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
 import {
   consoleAssets,

@@ -15,16 +15,16 @@ import {
 } from '../money.ts';
 import { refuseProblems, setUpProblems } from '../ports/set-up.ts';
 import { formatMoney, money } from './amount.ts';
-import {
-  type ImagePriceRow,
-  type MemberPriceInput,
-  type MembersInput,
-  type OptionalRates,
-  type PriceJson,
-  priceJsonSchema,
-  type TierInput,
-  type TokenPriceInput,
-} from './schema.ts';
+import type {
+  ImagePriceRow,
+  MemberPriceInput,
+  MembersInput,
+  OptionalRates,
+  PriceJson,
+  TierInput,
+  TokenPriceInput,
+} from './price-json.ts';
+import { priceJsonSchema } from './schema.ts';
 
 /**
  * Creates a price per token from units per million tokens: `tokenPrice({ input: '0.15', output:

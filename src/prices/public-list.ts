@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { TokenPrice } from '../money.ts';
 import { tokenPrice } from './codec.ts';
-import type { RatesInput } from './schema.ts';
+import type { RatesInput } from './price-json.ts';
 
 /** The part of the package that is used; any object of this form works. */
 export interface PublicPriceList {

@@ -26,12 +26,11 @@ import {
   accessOf,
   checkChange,
   checkHost,
-  hostNames,
   readJson,
   sessionOf,
   targetOf,
 } from './request.ts';
-import { checkedBy, nowQuery, type Route, type RouteReply } from './route.ts';
+import { checkedBy, hostNames, nowQuery, type Route, type RouteReply } from './route.ts';
 import { checkTexts, routeAt } from './routes.ts';
 
 /** Where the handler is mounted, and who may use it. */

@@ -3,7 +3,6 @@
  * to, the operator who sends it, and whether it may change something.
  */
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
 import { scanJson } from '../../bytes/json/scan/scan.ts';
 import type { Clock } from '../../clock.ts';
 import { isGatewayError } from '../../errors.ts';
@@ -100,19 +99,6 @@ export function targetOf(request: IncomingMessage) {
     ? { path: url, query: '' }
     : { path: url.slice(0, end), query: url.slice(end + 1) };
 }
-
-const aHost = 'must be a host name without scheme, port, brackets or wildcard: gateway.example';
-const hostShape = /^(?:[\w.-]+|[\da-f]*:[\da-f:.]*)$/i;
-
-/**
- * Requests for other host names are refused: a page of an attacker can let its own name resolve to
- * 127.0.0.1 (DNS rebinding), and would then have the same origin as a console or an admin interface
- * that listens there.
- */
-export const hostNames: z.ZodType<readonly string[] | undefined> = z
-  .array(z.string(aHost).regex(hostShape, aHost))
-  .min(1, 'must have a name')
-  .optional();
 
 /**
  * Checks that the `Host` of a request is one of `hosts`. Without them any host is allowed; on a

@@ -152,3 +152,16 @@ export function groupings<Grouping extends string>(
       return z.NEVER;
     });
 }
+
+const aHost = 'must be a host name without scheme, port, brackets or wildcard: gateway.example';
+const hostShape = /^(?:[\w.-]+|[\da-f]*:[\da-f:.]*)$/i;
+
+/**
+ * Requests for other host names are refused: a page of an attacker can let its own name resolve to
+ * 127.0.0.1 (DNS rebinding), and would then have the same origin as a console or an admin interface
+ * that listens there.
+ */
+export const hostNames: z.ZodType<readonly string[] | undefined> = z
+  .array(z.string(aHost).regex(hostShape, aHost))
+  .min(1, 'must have a name')
+  .optional();

@@ -52,7 +52,10 @@ function commentBefore(file: ts.SourceFile, node: ts.Node): string {
   const range = comment ?? { pos: before.lastIndexOf('/**'), end: before.length };
   const text = file.text.slice(range.pos, range.end);
   if (!text.startsWith('/**')) throw new Error(`An event needs a comment: ${node.getText()}`);
-  return text.slice(3, -2).replaceAll(/^ *\* ?/gm, '').trim();
+  return text
+    .slice(3, -2)
+    .replaceAll(/^ *\* ?/gm, '')
+    .trim();
 }
 
 /** `member`: its comment. Those of an event itself, and of the reference that it is made of. */

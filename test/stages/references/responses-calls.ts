@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { Model } from '../../../src/ports/catalog.ts';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
-import type { MembersInput } from '../../../src/prices/schema.ts';
+import type { MembersInput } from '../../../src/prices/price-json.ts';
 import {
   type CallerReply,
   type CallerRequest,
