@@ -161,7 +161,9 @@ function judgeStreamStart(
     const reason = isEmpty ? 'upstream_empty' : 'upstream_stream_truncated';
     return { kind: 'bad', reason, endedBeforeContent: true };
   }
-  return { kind: 'streamed', firstOutput: output.take(), rest: body, tap };
+  // Joined, so that noise and the first content go out in one write.
+  const firstOutput = isEmpty ? [] : [output.drain()];
+  return { kind: 'streamed', firstOutput, rest: body, tap };
 }
 
 async function openUnfinished(
