@@ -3,11 +3,10 @@
  * Otherwise a record with `limitNanos: 100` in place of `100n` would show only as 503s.
  */
 import type { EventListener, EventOf, GatewayEvent } from './events.ts';
-import { hostFailures, isHostFailure } from './host-failures.ts';
 import { summaryOf } from './thrown.ts';
 
 /** A warning, and what it is about: each is given once. */
-interface HostWarning {
+export interface HostWarning {
   readonly code: string;
   readonly about: string;
   readonly message: string;
@@ -16,11 +15,17 @@ interface HostWarning {
 /** Bounds the memory; a gateway has far fewer ports and members. */
 const maxWarnings = 1_000;
 
-/** Makes the listener of the events that nobody else receives. */
-export function warningListener(): EventListener {
+/**
+ * Makes the listener of the events that nobody else receives.
+ *
+ * @param ofAttempt what to say of an attempt; catalogs have none, and do not load its texts
+ */
+export function warningListener(
+  ofAttempt?: (event: EventOf<'attempt_ended'>) => HostWarning | undefined,
+): EventListener {
   const given = new Set<string>();
   return (event) => {
-    const warning = warningOf(event);
+    const warning = event.type === 'attempt_ended' ? ofAttempt?.(event) : warningOf(event);
     if (warning === undefined) return;
     const id = `${warning.code} ${warning.about}`;
     if (given.has(id) || given.size >= maxWarnings) return;
@@ -38,8 +43,6 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
   switch (event.type) {
     case 'port_failed':
       return portWarning(event);
-    case 'attempt_ended':
-      return attemptWarning(event);
     case 'catalog_refused':
       return {
         code: 'TOLLGATE_CATALOG_REFUSED',
@@ -66,31 +69,6 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
     default:
       return undefined;
   }
-}
-
-function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefined {
-  const { reason, channelId, modelId, upstreamModel, status } = event;
-  if (!isHostFailure(reason)) return undefined;
-  if (reason === 'credential_unavailable') {
-    return {
-      code: 'TOLLGATE_CREDENTIAL_FAILED',
-      about: channelId,
-      message:
-        `The function \`credential\` of the channel ${quoted(channelId)} ` +
-        `failed${quoteOf(event)}.`,
-    };
-  }
-  const { meaning, remedy } = hostFailures[reason];
-  const received = status === undefined ? '' : `, status ${status}`;
-  const isOfModel = reason === 'upstream_model_not_found';
-  const name = isOfModel ? `, there ${quoted(upstreamModel)}` : '';
-  return {
-    code: 'TOLLGATE_UPSTREAM_FAILED',
-    about: [channelId, reason, isOfModel ? upstreamModel : ''].join(' '),
-    message:
-      `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}${name}: ` +
-      `${meaning} (${reason}${received})${quoteOf(event)}. To do: ${remedy}.`,
-  };
 }
 
 function portWarning(event: EventOf<'port_failed'>): HostWarning | undefined {
@@ -133,7 +111,8 @@ function nameIn(reason: string): string {
   return reason === 'thrown' ? 'a value that is no error' : reason;
 }
 
-function quoteOf({ error }: { readonly error?: unknown }): string {
+/** The first line of what was thrown, to end a sentence with. */
+export function quoteOf({ error }: { readonly error?: unknown }): string {
   return error === undefined ? '' : `: ${summaryOf(error).replace(/\.$/, '')}`;
 }
 
@@ -146,8 +125,4 @@ function effectOf({ port, operation }: EventOf<'port_failed'>): string {
   if (port === 'guard') return "Calls are refused with 503, unless its `onFailure` is 'pass'. ";
   if (operation === 'settle' || operation === 'release') return 'This is tried again. ';
   return decisive.has(operation) ? 'Requests that need its answer are refused with 503. ' : '';
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(name);
 }

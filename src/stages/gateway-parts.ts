@@ -33,6 +33,7 @@ import { reserver } from './settle/reserve.ts';
 import { settler } from './settle/settle.ts';
 import { storeMaintenance } from './settle/store-maintenance.ts';
 import { type GatewayStatus, statusOf } from './status.ts';
+import { attemptWarning } from './upstream/attempt-warning.ts';
 import { perKeyFunctions } from './upstream/credential.ts';
 
 /** The state of a gateway that its parts read. */
@@ -94,7 +95,7 @@ export function gatewayParts(
 ): GatewayParts {
   const { settings, isClosed } = state;
   const { clock } = settings();
-  const events = eventEmitter(() => settings().onEvent, warningListener());
+  const events = eventEmitter(() => settings().onEvent, warningListener(attemptWarning));
   const { emit } = events;
   const times = portTimer();
   const ports = backgroundPorts(settings, emit, times);
