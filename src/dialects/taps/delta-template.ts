@@ -79,6 +79,7 @@ export class DeltaTemplate {
       after: event.slice(end, ordered[index + 1]?.start),
     }));
     this.#reasoning = found.reasoning;
+    this.objectStart = -1;
     return true;
   }
 
@@ -123,7 +124,7 @@ export class DeltaTemplate {
         this.objectEnd = end;
       } else if (kind === 'padding') {
         end = text.indexOf('"', from);
-        if (end === -1) return -1;
+        if (end === -1 || unusual.test(text.slice(from, end))) return -1;
       } else if (kind === 'number') {
         end = runEnd(text, from, 0x30, 0x39);
         if (end === from) return -1;

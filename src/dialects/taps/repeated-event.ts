@@ -21,6 +21,9 @@ import {
 /** Google states its usage in every event. */
 const usageMember = 'usageMetadata';
 
+/** In a name, it would hide which member an object has its value of. */
+const escapedLetter = /\\u00[4-7]/;
+
 export class RepeatedEvent {
   readonly #template = new DeltaTemplate(repeatedParts);
   #document: JsonObject = {};
@@ -32,7 +35,7 @@ export class RepeatedEvent {
   /** `event` is latin1; `events` are what its document was read as. */
   learn(event: string, document: JsonValue, events: readonly ContentEvent[]): void {
     const text = onlyText(events);
-    if (text === undefined || !isJsonObject(document)) return;
+    if (text === undefined || !isJsonObject(document) || escapedLetter.test(event)) return;
     const [place, ...others] = placesOf(document, text);
     if (place === undefined || others.length > 0 || !this.#template.learn(event, document)) return;
     this.#document = document;
