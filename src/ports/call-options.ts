@@ -63,7 +63,8 @@ export function isStoreCorrupt(error: unknown): error is StoreCorrupt {
   return errorName(error) === 'StoreCorrupt';
 }
 
-/** Accepts any thenable, because a host's store may use its own promise class. */
+/** Accepts any thenable: a host's store may have its own promise class, or be an RPC stub. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  if (typeof value === 'function') return 'then' in value;
   return typeof value === 'object' && value !== null && 'then' in value;
 }

@@ -128,7 +128,7 @@ export async function visibleModels(
 ): Promise<readonly Model[]> {
   // Asked for together, so that a catalog that fails is reported once.
   const found = await ports.ask('catalog', 'list', areModelLists, () =>
-    Promise.all(protocols.map((protocol) => settings.catalog.list(key.group, protocol))),
+    Promise.all(protocols.map(async (protocol) => settings.catalog.list(key.group, protocol))),
   );
   return [...new Map(found.flat().map((model) => [model.id, model])).values()];
 }
