@@ -3,11 +3,11 @@
  * `npx tsup && node bench/gateways.mjs [folder on the disk to measure]`. 64 callers share the
  * gateways. Nothing is pinned: gateways, servers, the upstream and the load share the machine.
  */
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chatCall } from './lib/calls.mjs';
-import { childrenOf, processMicros } from './lib/machine.mjs';
+import { childrenOf, processMicros, syncMs } from './lib/machine.mjs';
 import { startProcess, stopAll } from './lib/processes.mjs';
 import { startPostgres, startRedis } from './lib/services.mjs';
 import { summary } from './lib/statistics.mjs';
@@ -27,18 +27,6 @@ const stores = {
 
 function serverOf(server, socketOf) {
   return server && { server, socket: socketOf(server) };
-}
-
-function syncMs(folder) {
-  const file = openSync(join(folder, 'sync'), 'w');
-  const times = Array.from({ length: 200 }, () => {
-    const begin = performance.now();
-    writeSync(file, Buffer.alloc(4_096));
-    fsyncSync(file);
-    return performance.now() - begin;
-  });
-  closeSync(file);
-  return summary(times).median;
 }
 
 /** CPU of a server with its child processes, µs; none of a store without a server. */

@@ -3,30 +3,19 @@
  * host's thread, beside the time of a disk sync: `npx tsup && node bench/sqlite-thread.mjs
  * [folder]`. A call here is a reserve and a settle of a new hold.
  */
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { migrateSqlite, openSqlite, sqliteQuotaStore } from '../dist/sqlite.js';
+import { syncMs } from './lib/machine.mjs';
 
 const partition = 'default';
 const measureMs = 4_000;
 const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'tollgate-bench-'));
 let calls = 0;
-
-function syncMs() {
-  const file = openSync(join(folder, 'sync'), 'w');
-  const times = Array.from({ length: 200 }, () => {
-    const begin = performance.now();
-    writeSync(file, Buffer.alloc(4_096));
-    fsyncSync(file);
-    return performance.now() - begin;
-  });
-  closeSync(file);
-  return median(times);
-}
 
 function median(times) {
   return times.sort((a, b) => a - b)[times.length >> 1];
@@ -65,7 +54,7 @@ async function measure(name, client, callers) {
   process.stdout.write(`| ${cells.join(' | ')} |\n`);
 }
 
-process.stdout.write(`A sync takes ${syncMs().toFixed(2)} ms.\n\n`);
+process.stdout.write(`A sync takes ${syncMs(folder).toFixed(2)} ms.\n\n`);
 process.stdout.write('| SQLite | callers | calls/s | p50 ms | event loop p99 ms |\n');
 process.stdout.write('|---|--:|--:|--:|--:|\n');
 const handle = new Libsql(join(folder, 'handle.db'));

@@ -3,8 +3,10 @@
  * kernel's accounting, and the share of the machine that other processes used meanwhile.
  */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
+import { join } from 'node:path';
+import { summary } from './statistics.mjs';
 
 /** The kernel counts in ticks of this many µs (USER_HZ is 100 wherever Linux runs Node). */
 const tickMicros = 10_000;
@@ -94,6 +96,19 @@ export function watchForeignLoad(ownMicros) {
     const foreign = after.busy - before.busy - (ownMicros() - ownBefore);
     return Math.max(0, foreign / (after.whole - before.whole));
   };
+}
+
+/** How long a sync of a small write to the disk of the folder takes, ms. */
+export function syncMs(folder) {
+  const file = openSync(join(folder, 'sync'), 'w');
+  const times = Array.from({ length: 200 }, () => {
+    const begin = performance.now();
+    writeSync(file, Buffer.alloc(4_096));
+    fsyncSync(file);
+    return performance.now() - begin;
+  });
+  closeSync(file);
+  return summary(times).median;
 }
 
 /** How many streams a gateway can have, with two sockets each; Node raises its file limit itself. */
