@@ -10,6 +10,7 @@ const dialect: SqlDialect = {
   table: (name) => `"tollgate".${name}`,
   claims: { ended: 'ended_ms', forget: 'forget_ms' },
   now: '"tollgate".now_ms()',
+  unlocked: 'FOR UPDATE SKIP LOCKED',
   json: (value) => `CAST(CAST(${value} AS text) AS json)`,
   utcDay: (ms) => `to_char(to_timestamp(${ms} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
   contains: (text, value) => `position(${value} in ${text}) > 0`,

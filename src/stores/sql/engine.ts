@@ -87,6 +87,8 @@ export interface SqlDialect {
   readonly claims: { readonly ended: string; readonly forget: string };
   /** The current time in Unix milliseconds, by the clock that ends leases. */
   readonly now: string;
+  /** Ends a query of rows to delete: those that another transaction changes meanwhile stay. */
+  readonly unlocked: string;
   /** A value for a column of JSON. */
   json(value: string): string;
   /** The UTC day of Unix milliseconds, as `2026-11-21`. */

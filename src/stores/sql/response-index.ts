@@ -44,7 +44,7 @@ DELETE FROM ${responses} WHERE owner = $1 AND id IN (
     sweep: `
 DELETE FROM ${responses} WHERE (owner, id) IN (
   SELECT owner, id FROM ${responses} WHERE expires_ms <= ${dialect.now}
-  ORDER BY expires_ms LIMIT 10000
+  ORDER BY expires_ms LIMIT 10000 ${dialect.unlocked}
 )`,
   };
 }

@@ -24,6 +24,8 @@ export const sqliteDialect: SqlDialect = {
   table: (name) => tables[name],
   claims: { ended: 'ended_at_ms', forget: 'forget_at_ms' },
   now: '$now',
+  // There is one writer.
+  unlocked: '',
   json: (value) => value,
   utcDay: (ms) => `date(${ms} / 1000, 'unixepoch')`,
   contains: (text, value) => `instr(${text}, ${value}) > 0`,

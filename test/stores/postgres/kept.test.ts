@@ -1,7 +1,7 @@
 // suite: services
 /** What stores in PostgreSQL keep for some time, within their bounds. */
 import type pg from 'pg';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   postgresItemStore,
   postgresResponseIndex,
@@ -62,5 +62,31 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       ...(await emptied()),
       newStore: () => postgresResponseIndex({ client }),
     }));
+
+    it('keeps an expired entry that one process renews while another sweeps', async () => {
+      const { now, advance } = await emptied();
+      const entry = { owner: 'ada', account: 'a', modelId: 'm', kind: 'item' } as const;
+      const renewed = { ...entry, id: 'renewed', expiresAtMs: now() + 60_000 };
+      await postgresResponseIndex({ client }).remember([{ ...renewed, expiresAtMs: now() + 1 }]);
+      await advance(1_000);
+      const one = await client.connect();
+      await one.query('BEGIN');
+      await postgresResponseIndex({ client: one }).remember([renewed]);
+
+      const other = postgresResponseIndex({ client });
+      await other.remember([{ ...renewed, id: 'other' }]);
+      // Its sweep leaves the row alone, or waits for it and must not delete it then.
+      await expect.poll(() => sweeps()).not.toHaveLength(0);
+      await one.query('COMMIT');
+      one.release();
+      await expect.poll(() => sweeps("AND state = 'active'")).toHaveLength(0);
+
+      expect(await other.find('ada', ['renewed'])).toEqual([renewed]);
+    });
+
+    const sweeps = async (which = '') => {
+      const of = "pid <> pg_backend_pid() AND query LIKE '%DELETE FROM%responses%expires_ms%'";
+      return (await client.query(`SELECT FROM pg_stat_activity WHERE ${of} ${which}`)).rows;
+    };
   });
 });
