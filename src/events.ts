@@ -222,8 +222,8 @@ export type GatewayEvent =
       readonly reason: FailureReason | undefined;
     }
   /**
-   * No channel could serve the call: `gateway.channels()` says which accounts are out. The caller
-   * gets 503, unless `model_fallback` follows.
+   * No channel could serve the call: `gateway.channels()` says which accounts are unavailable. The
+   * reply is a 503, unless `model_fallback` follows.
    */
   | {
       readonly type: 'no_channel';
@@ -236,7 +236,7 @@ export type GatewayEvent =
        */
       readonly retryAfterMs?: number;
     }
-  /** All accounts of a model were out, and the call goes to one of its fallbacks. */
+  /** All accounts of a model were unavailable, and the call goes to one of its fallbacks. */
   | {
       readonly type: 'model_fallback';
       readonly requestId: string;
@@ -246,8 +246,8 @@ export type GatewayEvent =
       readonly reason: FailureReason;
     }
   /**
-   * An account was taken out or is back. Accounts that its `credential` named have no such event;
-   * see `gateway.channels()`.
+   * An account became unavailable, or available again. Accounts that its `credential` named have no
+   * such event; see `gateway.channels()`.
    */
   | ({
       readonly type: 'channel_changed';
