@@ -1,5 +1,5 @@
 /** Users may bring their own OpenAI key; all others use the operator's account. */
-import type { Channel } from 'tollgate';
+import { type Channel, perKey } from 'tollgate';
 
 /** The host's vault: the OpenAI key that a user has stored, decrypted. */
 export interface Vault {
@@ -12,10 +12,10 @@ export function openaiChannel(baseUrl: string, operatorSecret: string, vault: Va
     id: 'openai',
     dialect: 'openai',
     baseUrl,
-    credential: async ({ key }) => {
+    credential: perKey(async ({ key }) => {
       const secret = await vault.openaiKeyOf(key.id);
       return secret === undefined ? operatorSecret : { secret, account: key.id };
-    },
+    }),
   };
 }
 
@@ -25,9 +25,9 @@ export function ownKeysOnly(baseUrl: string, vault: Vault): Channel {
     id: 'openai-own-keys',
     dialect: 'openai',
     baseUrl,
-    credential: async ({ key }) => {
+    credential: perKey(async ({ key }) => {
       const secret = await vault.openaiKeyOf(key.id);
       return secret === undefined ? undefined : { secret, account: key.id };
-    },
+    }),
   };
 }

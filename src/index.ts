@@ -82,6 +82,9 @@ export {
   type Usage,
   type UsageRemarks,
 } from './money.ts';
+export { azure } from './platforms/azure.ts';
+export { bedrock } from './platforms/bedrock/bedrock.ts';
+export { vertex } from './platforms/vertex.ts';
 export {
   type CallOptions,
   type MaybePromise,
@@ -90,10 +93,12 @@ export {
 } from './ports/call-options.ts';
 export type {
   AccountCredential,
+  AwsCredential,
   Capabilities,
   Catalog,
   Channel,
   ChannelCost,
+  CredentialAnswer,
   CredentialRequest,
   DialectName,
   MediaPartTokens,
@@ -101,6 +106,7 @@ export type {
   ProtocolName,
   ReasoningEffort,
   ThinkingBudget,
+  TokenCredential,
 } from './ports/catalog.ts';
 export type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
@@ -123,6 +129,14 @@ export type {
   QuotaSubject,
   SessionStore,
 } from './ports/key-store.ts';
+export { perKey } from './ports/per-key.ts';
+export type {
+  AzurePlatform,
+  BedrockPlatform,
+  HostedChannel,
+  Platform,
+  VertexPlatform,
+} from './ports/platform.ts';
 export type { PortName } from './ports/port-names.ts';
 export type {
   AdjustInput,

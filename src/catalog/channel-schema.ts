@@ -12,6 +12,7 @@ import {
 import { flag, nanos, oneOf, type Path, positive, strict, text, wait } from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
 import { costSchema } from '../prices/schema.ts';
+import { platformSchema } from './platform-schema.ts';
 
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */
 export type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
@@ -148,6 +149,7 @@ export const channelSchema: z.ZodType = strict(
     baseUrl: z
       .string({ error: baseUrlForm })
       .refine((url) => baseUrlProblem(url) === undefined, { error: baseUrlForm }),
+    platform: platformSchema.optional(),
     credential,
     account: name.optional(),
     upstreamModel: name.optional(),
@@ -185,6 +187,7 @@ const channelRemedies: ReadonlyMap<unknown, string> = new Map([
   ['hideErrors', 'Leave it out for false'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],
   ['maxPriceNanos', 'Leave it out for no bound'],
+  ['platform', "Leave it out for the provider's own servers"],
   ['priority', 'Leave it out for 0'],
   ['rejectsBeforeWork', 'Leave it out for false'],
   ['stickyBy', 'Leave it out to share calls by weight'],

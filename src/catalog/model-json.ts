@@ -4,12 +4,15 @@
  */
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../json.ts';
+import { placeOf } from '../platforms/table.ts';
 import type { Model } from '../ports/catalog.ts';
+import type { Platform } from '../ports/platform.ts';
 import { isNanos } from '../ports/quota-input.ts';
 import { formatPath, type Path, type Problem, refuseProblems } from '../ports/set-up.ts';
 import { priceAt } from '../prices/codec.ts';
 import type { ReadCredential } from './credentials.ts';
 import { modelProblems } from './model-problems.ts';
+import { platformSchema } from './platform-schema.ts';
 
 /** Models and their problems. The models may be used only if there are no problems. */
 export interface ReadModels {
@@ -88,7 +91,15 @@ async function convert(value: JsonValue, path: Path, reader: Reader): Promise<un
       reader.refused(place, error);
     }
   }
-  return Object.fromEntries(members);
+  const converted = Object.fromEntries(members);
+  const [platform] = path.at(-2) === 'channels' ? platformsIn(converted) : [];
+  return platform === undefined ? converted : { ...placeOf(platform), ...converted };
+}
+
+/** The platform of a channel, if it is one; what is wrong with it is found with the schema. */
+function platformsIn({ platform }: Readonly<Record<string, unknown>>): readonly Platform[] {
+  const { data } = platformSchema.safeParse(platform);
+  return data === undefined ? [] : [data];
 }
 
 async function convertMember(

@@ -3,6 +3,7 @@
  * and channels. What depends on a wrong member is not checked.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { apiCalls } from '../apis.ts';
 import { upstreamPaths } from '../dialects/paths.ts';
 import type { Channel, DialectName, Model } from '../ports/catalog.ts';
@@ -152,7 +153,7 @@ function checkChannels({ model, isRight, report }: Reading, accounts: Map<string
     if (!isRight(...path)) continue;
     const offered = isRight('protocols') && isRight('price') ? dialectProblem(model, channel) : '';
     if (offered !== '') report([...path, 'dialect'], offered);
-    const url = baseUrlProblem(channel);
+    const url = channel.platform === undefined ? baseUrlProblem(channel) : undefined;
     if (url !== undefined) report([...path, 'baseUrl'], `channel "${channel.id}": ${url}`);
     if (ids.has(channel.id)) {
       report([...path, 'id'], 'two of its channels have the same id. Give each account its own.');
@@ -181,14 +182,19 @@ function checkAccount(
 ): void {
   const known = accounts.get(channel.id);
   if (known === undefined) accounts.set(channel.id, channel);
-  for (const member of ['dialect', 'baseUrl', 'credential'] as const) {
-    if (known === undefined || known[member] === channel[member]) continue;
+  for (const member of ['dialect', 'baseUrl', 'platform', 'credential'] as const) {
+    if (known === undefined || isSame(known[member], channel[member])) continue;
     report(
       member,
       `channel "${channel.id}" has another ${member} than under another model. One id means one ` +
         'account: make them agree, or use two ids.',
     );
   }
+}
+
+/** Platforms are records, which two channels may write twice. */
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || (typeof one === 'object' && isDeepStrictEqual(one, other));
 }
 
 /** A fallback with a wrong id would be noticed only in an outage. */

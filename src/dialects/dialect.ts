@@ -9,6 +9,7 @@ import type { JsonValue } from '../json.ts';
 import type { CapabilityTable } from './capabilities.ts';
 import type { ContentClientCodec, ImageClientCodec, TokenCounter } from './codec.ts';
 import type { EmbeddingClientCodec } from './embedding-codec.ts';
+import type { CredentialForm, Hosting } from './hosting.ts';
 import type { MeasureBody } from './measure/prompt-size.ts';
 import type { UpstreamPaths } from './paths.ts';
 import type { StreamFormat } from './stream-format.ts';
@@ -19,33 +20,18 @@ export interface ErrorWriter {
   body(error: GatewayError, requestId: string): Uint8Array;
 }
 
-export interface SignedRequest {
-  readonly method: string;
-  /** `https://host:port` */
-  readonly origin: string;
-  /** Path and query. */
-  readonly path: string;
-  readonly headers: HeaderMap;
-  readonly body: readonly Uint8Array[];
-  /** The account's secret, as the channel's credential returned it. */
-  readonly secret: string;
-  readonly nowMs: number;
-}
-
-/** Returns the headers that sign a request. Called for every attempt. */
-export type SignRequest = (request: SignedRequest) => HeaderMap;
-
 /** The wire format of a provider's upstreams. */
 export interface Dialect {
   readonly name: string;
   readonly capabilities: CapabilityTable;
   readonly paths: UpstreamPaths;
   /** The header that carries the account's secret, and headers that every request needs. */
-  credential(secret: string): HeaderMap;
-  readonly sign: SignRequest | undefined;
+  credential(secret: string, form: CredentialForm): HeaderMap;
+  /** What is different on the platform that hosts the models; undefined at the provider itself. */
+  readonly hosting: Hosting | undefined;
   /** The framing of streamed replies, which is needed to translate them. */
   readonly streams: StreamFormat;
-  readFailure(status: number, body: Uint8Array): FailureReport;
+  readFailure(status: number, body: Uint8Array, headers: HeaderMap): FailureReport;
   /** Reads an error inside a 2xx reply; undefined if there is none. */
   inBandFailure(reply: JsonValue): FailureReport | undefined;
   codecs(): Promise<DialectCodecs>;
@@ -69,14 +55,21 @@ export interface ImageCounter {
   images(): number;
 }
 
+export function bearer(secret: string): HeaderMap {
+  return { authorization: `Bearer ${secret}` };
+}
+
 /** Returns the path of a call. `ownPaths` are those of an API that differ from the dialect's. */
 export function upstreamPath(
-  { paths }: Pick<Dialect, 'paths'>,
+  { paths, hosting }: Pick<Dialect, 'paths' | 'hosting'>,
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,
   upstreamModel: string,
   ownPaths?: UpstreamPaths,
 ): string {
-  const path = ownPaths?.[operation.name] ?? paths[operation.name];
-  if (path !== undefined) return path(upstreamModel, framing);
+  const pathOf = ownPaths?.[operation.name] ?? paths[operation.name];
+  if (pathOf !== undefined) {
+    const path = pathOf(upstreamModel, framing);
+    return hosting?.path(path, { operation: operation.name, framing, upstreamModel }) ?? path;
+  }
   throw new GatewayError('not_implemented', 'This provider does not support this operation.');
 }

@@ -3,6 +3,7 @@ import type { protocolNames } from '../apis.ts';
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 import type { ApiKey } from './key-store.ts';
+import type { Platform } from './platform.ts';
 import type { RateLimits } from './rates.ts';
 import type { AllowedMembers } from './reach-members.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -223,6 +224,35 @@ export interface AccountCredential {
   readonly account?: string;
 }
 
+/**
+ * An access token of a cloud, as `google-auth-library` and `@azure/identity` return it. With a time
+ * at which it expires, in Unix ms, it is kept until a minute before, and renewed four minutes
+ * before that, unless the function is in `perKey()`.
+ */
+export interface TokenCredential {
+  readonly token: string;
+  readonly expiresOnTimestamp?: number;
+  readonly account?: string;
+}
+
+/** Keys of AWS, as `@aws-sdk/credential-providers` return them; kept until they expire. */
+export interface AwsCredential {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+  readonly expiration?: Date | undefined;
+  readonly account?: string;
+}
+
+/** What a channel's `credential` function returns; undefined if it has nothing for the key. */
+export type CredentialAnswer =
+  | string
+  | AccountCredential
+  | TokenCredential
+  | AwsCredential
+  | null
+  | undefined;
+
 /** What a channel costs the operator: a price, or what its replies say. */
 export type ChannelCost = Price | 'reported';
 
@@ -237,18 +267,22 @@ export interface Channel {
    */
   readonly baseUrl: string;
   /**
+   * Where the models are hosted, if not at the provider of the dialect. `azure()`, `vertex()` and
+   * `bedrock()` return it together with `dialect` and `baseUrl`, to be spread into the channel.
+   */
+  readonly platform?: Platform;
+  /**
    * The account's secret, as printable ASCII. A function is called when a call is about to be sent
    * through this channel, for secrets that rotate and for secrets that users bring. It returns a
    * secret of the channel's own account, a secret with the name of another account, or undefined:
-   * then the call does not use this channel, so it never spends another account's money.
+   * then the call does not use this channel, so it never spends another account's money. Functions
+   * of the clouds' own libraries may be used as they are: see {@link CredentialAnswer}.
    *
-   * A function that declares a parameter is called for each key whatever the health of the
-   * channel's own account is, and its exceptions and timeouts (`timeouts.connectMs`) count against
-   * that key alone. Those of a function without a parameter count against the channel.
+   * What it throws, and its timeouts (`timeouts.connectMs`), count against the channel. Those of a
+   * function in `perKey()`, or of one that has named an account, count against the key of the call.
+   * If the upstream refuses a secret, the function is called once more; a new secret is tried.
    */
-  readonly credential:
-    | string
-    | ((request: CredentialRequest) => MaybePromise<string | AccountCredential | undefined>);
+  readonly credential: string | ((request: CredentialRequest) => MaybePromise<CredentialAnswer>);
   /**
    * The name of the channel's own account, which the events of attempts show. Channels with
    * one name are of one organisation of a provider: they share stored responses and can read each

@@ -315,12 +315,13 @@ export type Route =
     };
 
 export function isRelayed(
-  { dialect: ownDialect, relayCapability }: Protocol,
+  { dialect: ownDialect, relayCapability, operation }: Protocol,
   dialect: Dialect,
   { capabilities: own }: Pick<Channel, 'capabilities'>,
   upstreamModel: string,
 ): boolean {
   if (ownDialect !== dialect.name) return false;
+  if (dialect.hosting?.relays?.(operation.name) === false) return false;
   return (
     relayCapability === undefined ||
     capabilitiesOf(dialect.capabilities, upstreamModel, own)[relayCapability]

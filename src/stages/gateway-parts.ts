@@ -34,7 +34,7 @@ import { settler } from './settle/settle.ts';
 import { storeMaintenance } from './settle/store-maintenance.ts';
 import { type GatewayStatus, statusOf } from './status.ts';
 import { attemptWarning } from './upstream/attempt-warning.ts';
-import { perKeyFunctions } from './upstream/credential.ts';
+import { CredentialFunctions } from './upstream/credential.ts';
 
 /** The state of a gateway that its parts read. */
 export interface GatewayState {
@@ -154,7 +154,7 @@ function sharedByCalls(
       translations,
       retries: retryBudget(),
       freeDisconnects: freeDisconnects(clock),
-      perKeyCredentials: perKeyFunctions(),
+      credentialFunctions: new CredentialFunctions(),
       endOfReplyTurn: loopTurn(),
       emit,
       reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),

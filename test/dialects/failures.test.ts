@@ -40,12 +40,12 @@ describe('an OpenAI error response', () => {
       { message: undefined },
     ],
   ])('%s', (_, body, report) => {
-    expect(openai.readFailure(422, bytes(body))).toMatchObject({ ...report, status: 422 });
+    expect(openai.readFailure(422, bytes(body), {})).toMatchObject({ ...report, status: 422 });
   });
 
   it('that is not JSON has no message', () => {
     for (const text of ['<html>', '', '\uFEFF{}', '"Bad."', 'null', '[]']) {
-      expect(openai.readFailure(500, Buffer.from(text)).message).toBe(undefined);
+      expect(openai.readFailure(500, Buffer.from(text), {}).message).toBe(undefined);
     }
   });
 });
@@ -113,7 +113,7 @@ describe('a Gemini error response', () => {
       { retryAfterMs: undefined },
     ],
   ])('%s', (_, body, report) => {
-    expect(gemini.readFailure(400, bytes(body))).toMatchObject({ ...report, status: 400 });
+    expect(gemini.readFailure(400, bytes(body), {})).toMatchObject({ ...report, status: 400 });
   });
 
   it('inside a reply names its status', () => {
@@ -168,7 +168,7 @@ describe('the wait in an error', () => {
     ['words that may quote the caller', { message: 'Bad word "try again in 1h"' }, undefined],
   ])('is read: %s', (_, error, waitMs) => {
     for (const { readFailure, inBandFailure } of [openai, gemini]) {
-      const whole = readFailure(429, bytes({ error }));
+      const whole = readFailure(429, bytes({ error }), {});
       const event = inBandFailure({ error: { code: 429, ...error } });
 
       expect([whole.retryAfterMs, event?.retryAfterMs]).toEqual([waitMs, waitMs]);

@@ -5,17 +5,22 @@
 import type { IncomingMessage } from 'node:http';
 import type * as root from 'tollgate';
 import type {
+  AzurePlatform,
+  BedrockPlatform,
   CachedKeyStore,
   CachedKeyStoreOptions,
   Capabilities,
   ChargePolicy,
   Clock,
+  CredentialAnswer,
+  CredentialRequest,
   ErrorCode,
   FailureReason,
   Gateway,
   GatewayErrorDetails,
   GatewayHandler,
   GatewayOptions,
+  HostedChannel,
   IdempotencyStore,
   ImagePrice,
   ImagePriceRow,
@@ -63,6 +68,7 @@ import type {
   UsageRecord,
   UsageSink,
   Vendor,
+  VertexPlatform,
 } from 'tollgate';
 import type * as admin from 'tollgate/admin';
 import type { Admin, AdminHandler } from 'tollgate/admin';
@@ -107,6 +113,8 @@ interface RootValues {
     reason: FailureReason,
     details?: { readonly timedOut?: boolean; readonly cause?: unknown },
   ) => root.UpstreamError;
+  azure: (options: Omit<AzurePlatform, 'name'>) => HostedChannel;
+  bedrock: (options: Omit<BedrockPlatform, 'name'>) => HostedChannel;
   cachedKeyStore: (store: KeyStore, options?: CachedKeyStoreOptions) => CachedKeyStore;
   chargePolicy: ChargePolicy;
   costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
@@ -145,6 +153,10 @@ interface RootValues {
   systemClock: () => Clock;
   tokenPrice: (input: TokenPriceInput) => TokenPrice;
   undiciClient: (options?: UndiciClientOptions) => UpstreamClient;
+  perKey: (
+    credential: (request: CredentialRequest) => MaybePromise<CredentialAnswer>,
+  ) => (request: CredentialRequest) => MaybePromise<CredentialAnswer>;
+  vertex: (options: Omit<VertexPlatform, 'name'>) => HostedChannel;
   vendorCapabilities: Readonly<Record<Vendor, Capabilities>>;
 }
 

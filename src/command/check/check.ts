@@ -232,7 +232,11 @@ function modelsAt(channel: Channel, client: UpstreamClient, clock: Clock): Promi
     body: [],
     origin,
     path: `${pathname.replace(/\/$/, '')}/models${queries[dialect]}`,
-    headers: { ...dialects[dialect].credential(secret), ...headers, accept: 'application/json' },
+    headers: {
+      ...dialects[dialect].credential(secret, 'secret'),
+      ...headers,
+      accept: 'application/json',
+    },
   };
   return textOfReply(request, client, clock);
 }

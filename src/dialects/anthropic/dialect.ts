@@ -1,7 +1,7 @@
 /** Anthropic's wire format as its upstreams speak it: the Messages API. */
 
 import { type CapabilityTable, usualCapabilities } from '../capabilities.ts';
-import type { Dialect } from '../dialect.ts';
+import { bearer, type Dialect } from '../dialect.ts';
 import { upstreamPaths } from '../paths.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
@@ -59,8 +59,11 @@ export const anthropic: Dialect = {
   name: 'anthropic',
   capabilities: anthropicCapabilities,
   paths: upstreamPaths.anthropic,
-  credential: (secret) => ({ 'x-api-key': secret, 'anthropic-version': version }),
-  sign: undefined,
+  credential: (secret, form) => ({
+    ...(form === 'token' ? bearer(secret) : { 'x-api-key': secret }),
+    'anthropic-version': version,
+  }),
+  hosting: undefined,
   streams: serverSentEvents,
   readFailure: anthropicFailure,
   inBandFailure: anthropicInBandFailure,

@@ -2,7 +2,7 @@
 
 import type { Capabilities } from '../../ports/catalog.ts';
 import { type CapabilityTable, usualCapabilities } from '../capabilities.ts';
-import type { Dialect } from '../dialect.ts';
+import { bearer, type Dialect } from '../dialect.ts';
 import { upstreamPaths } from '../paths.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
@@ -87,8 +87,8 @@ export const gemini: Dialect = {
   name: 'gemini',
   capabilities: geminiCapabilities,
   paths: upstreamPaths.gemini,
-  credential: (secret) => ({ 'x-goog-api-key': secret }),
-  sign: undefined,
+  credential: (secret, form) => (form === 'token' ? bearer(secret) : { 'x-goog-api-key': secret }),
+  hosting: undefined,
   streams: serverSentEvents,
   readFailure: geminiFailure,
   inBandFailure: geminiInBandFailure,

@@ -1,7 +1,7 @@
 /** The wire format of OpenAI's upstreams: OpenAI's servers and the many compatible ones. */
 
 import { type CapabilityTable, usualCapabilities } from '../capabilities.ts';
-import type { Dialect } from '../dialect.ts';
+import { bearer, type Dialect } from '../dialect.ts';
 import { upstreamPaths } from '../paths.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
@@ -64,8 +64,8 @@ export const openai: Dialect = {
   name: 'openai',
   capabilities: openaiCapabilities,
   paths: upstreamPaths.openai,
-  credential: (secret) => ({ authorization: `Bearer ${secret}` }),
-  sign: undefined,
+  credential: bearer,
+  hosting: undefined,
   streams: serverSentEvents,
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,

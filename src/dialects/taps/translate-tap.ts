@@ -238,7 +238,7 @@ function failureIn(
   if (document === undefined) return brokenReply('upstream_bad_stream');
   const failure = upstream.inBandFailure(document);
   if (failure !== undefined || name !== 'error') return failure;
-  return upstream.readFailure(502, Buffer.from(text));
+  return upstream.readFailure(502, Buffer.from(text), {});
 }
 
 /** Returns whether the event begins a reply. An empty text only carries provider data. */

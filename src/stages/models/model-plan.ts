@@ -5,10 +5,12 @@
 import type { Framing, OperationName } from '../../apis.ts';
 import type { Call } from '../../call.ts';
 import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
+import { type AccountSecret, type CredentialForm, secretParts } from '../../dialects/hosting.ts';
 import type { DialectTable } from '../../dialects/table.ts';
 import type { NoChannelReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Settings } from '../../options.ts';
+import { hostedDialect } from '../../platforms/table.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
 import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/cost.ts';
@@ -41,13 +43,12 @@ export interface ChannelPlan {
    */
   relayPath(protocol: Protocol, call: Pick<Call, 'operation' | 'framing'>): string | undefined;
   /** Returns what depends on the secret; cached for the latest secret. */
-  access(secret: string): Access;
+  access(secret: string, form?: CredentialForm): Access;
   /** The texts of the account that no log may have: its latest secret, and those in its headers. */
   secrets(): readonly string[];
 }
 
-export interface Access {
-  readonly secret: string;
+export interface Access extends AccountSecret {
   /** By the framing of the requested reply. The caller's own headers are not forwarded. */
   readonly headers: Readonly<Record<Framing, HeaderMap>>;
   readonly redaction: ErrorRedaction;
@@ -79,7 +80,7 @@ export function modelPlans(dialects: DialectTable): ModelPlans {
       const account = accountsOf.get(settings) ?? accounts(dialects);
       accountsOf.set(settings, account);
       const timeouts = merged(settings.timeouts, model.timeouts);
-      const plan = planOf(model, timeouts, dialects, account);
+      const plan = planOf(model, timeouts, account);
       plans.set(model, { settings, plan });
       return plan;
     },
@@ -102,14 +103,13 @@ function accounts(dialects: DialectTable): (channel: Channel) => Account {
 function planOf(
   model: Model,
   timeouts: Timeouts,
-  dialects: DialectTable,
   account: (channel: Channel) => Account,
 ): ModelPlan {
   const channels = new Map<Channel, ChannelPlan>();
   const pools = new Map<Protocol, Map<string, Pool | NoChannelReason>>();
 
   const poolFor = (protocol: Protocol, group: string): Pool | NoChannelReason => {
-    const isAble = (channel: Channel): boolean => isServed(protocol, dialects[channel.dialect]);
+    const isAble = (channel: Channel): boolean => isServed(protocol, account(channel).dialect);
     const { hasOutputTokens } = protocol.operation;
     const unitNanos = (hasOutputTokens ? mostExpensiveUnit : mostExpensiveInput)(model.price);
     return poolOf(model.channels, { unitNanos, group, isAble });
@@ -201,38 +201,48 @@ function merged(timeouts: Timeouts, overrides: Partial<Timeouts> | undefined): T
 }
 
 function accountOf(channel: Channel, dialects: DialectTable): Account {
-  const dialect = dialects[channel.dialect];
+  const known = dialects[channel.dialect];
+  const dialect = known && hostedDialect(known, channel.platform);
   const { origin, basePath } = splitBaseUrl(channel.baseUrl);
-  let last: { readonly secret: string; readonly access: Access } | undefined;
+  let last: Access | undefined;
   return {
     dialect,
     origin,
     basePath,
-    access: (secret) => {
+    access: (secret, form = 'secret') => {
       // Only the latest secret is cached, because a rotated secret is not used again.
-      if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };
-      return last.access;
+      if (last?.secret !== secret || last.form !== form) {
+        last = accessOf(channel, dialect, { secret, form });
+      }
+      return last;
     },
-    secrets: () => secretsOf(channel, last?.secret ?? '').secrets,
+    secrets: () => secretsOf(channel, last).secrets,
   };
 }
 
-function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string): Access {
+function accessOf(
+  channel: Channel,
+  dialect: Dialect | undefined,
+  { secret, form }: AccountSecret,
+): Access {
+  const own = lowerCased(channel.headers, dialect?.hosting?.withheld);
+  const authorization = dialect?.credential(secret, form);
   const withAccept = (accept: string): HeaderMap => ({
     'content-type': 'application/json',
     accept,
     'accept-encoding': 'identity',
     'user-agent': 'tollgate',
-    ...lowerCased(channel.headers),
-    ...dialect?.credential(secret),
+    ...own,
+    ...authorization,
   });
   const documentHeaders = withAccept('application/json');
   const eventHeaders = withAccept(dialect?.streams.contentType ?? 'text/event-stream');
   return {
     secret,
+    form,
     headers: { json: documentHeaders, json_array: documentHeaders, sse: eventHeaders },
     redaction: {
-      ...secretsOf(channel, secret),
+      ...secretsOf(channel, { secret, form }),
       hideErrors: channel.hideErrors === true,
       rejectsBeforeWork: channel.rejectsBeforeWork === true,
     },
@@ -242,18 +252,23 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
 /** A shorter value of a header is no secret, and would be found in ordinary texts. */
 const minSecretChars = 8;
 
-function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): AccountSecrets {
+function secretsOf(
+  { baseUrl, headers = {} }: Channel,
+  account: AccountSecret | undefined,
+): AccountSecrets {
   const values = Object.values(headers).filter(({ length }) => length >= minSecretChars);
   const { host, hostname } = new URL(baseUrl);
   // Without a dot it may be a common word, such as the `vllm` of a container.
-  return { secrets: [secret, ...values], host: hostname.includes('.') ? hostname : host };
+  return {
+    secrets: [...secretParts(account), ...values],
+    host: hostname.includes('.') ? hostname : host,
+  };
 }
 
 /** A host may write `X-Goog-Api-Key`; two spellings of one name would be sent as two headers. */
-function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+function lowerCased(headers: Channel['headers'] = {}, withheld: readonly string[] = []): HeaderMap {
+  const all = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return Object.fromEntries(all.filter(([name]) => !withheld.includes(name)));
 }
 
 /** Splits a base URL, which was checked with the catalog, into `https://host:port` and `/v1`. */

@@ -2,6 +2,7 @@
  * Prepares a call for a channel: relays it if the upstream speaks the caller's dialect, else
  * translates it.
  */
+import type { Span } from '../../bytes/json/text.ts';
 import type { GuardedUse } from '../../call.ts';
 import type { ImageCounter } from '../../dialects/dialect.ts';
 import { brokenReply, type StreamTap } from '../../dialects/taps/tap.ts';
@@ -17,6 +18,13 @@ import type { ResolvedReferences } from '../references/resolved-references.ts';
 import type { Chosen, Upstreams } from '../upstream/attempt.ts';
 import { type Credential, servingAccount } from '../upstream/credential.ts';
 import type { CallTranslator } from './call-translator.ts';
+import {
+  type HostedTarget,
+  hostedEdits,
+  hostedTarget,
+  hostedTranslation,
+  wrapped,
+} from './hosted.ts';
 import {
   droppedNote,
   type Judgement,
@@ -57,17 +65,25 @@ export class Preparer {
     const { call, model, route, received } = this.#admitted;
     const { protocol } = route;
     let prepared: Prepared;
+    const { hosting } = dialect;
+    const hosted =
+      hosting === undefined ? undefined : hostedTarget(call, hosting, channel, upstreamModel);
     const path = channelPlan.relayPath(protocol, call);
     if (path !== undefined) {
       const { requestId } = received.responseContext;
       const rules = protocol.relay;
       const input = { call, rules, dialect, channel, upstreamModel, requestId, path };
-      prepared = this.#isPlain ? prepareRelayed(input) : this.#prepareEdited(input, credential);
+      const isPlain = this.#isPlain && hosted === undefined;
+      prepared = isPlain ? prepareRelayed(input) : this.#prepareEdited(input, credential, hosted);
     } else {
       const loaded = this.#upstreams.translations.loaded(protocol, dialect);
       const target = { channel, dialect, upstreamModel };
       prepared = this.#translatorOf(loaded).prepare(target, loaded.client);
+      if (hosted !== undefined) {
+        prepared = hostedTranslation(prepared, hosted, model.strict === true);
+      }
     }
+    if (hosted !== undefined) prepared = wrapped(prepared, hosted);
     const { imageCounter } = protocol;
     const isCounted = imageCounter !== undefined && model.price.per === 'image';
     if (!isCounted || call.operation.isFree) return prepared;
@@ -99,10 +115,14 @@ export class Preparer {
   }
 
   /** Prepares a call that is relayed with edits, or with more than its body. */
-  #prepareEdited(input: RelayInput, credential: Credential | undefined): PreparedRequest {
+  #prepareEdited(
+    input: RelayInput,
+    credential: Credential | undefined,
+    hosted: HostedTarget | undefined,
+  ): PreparedRequest {
     const { call, channel, rules } = input;
     const { references } = this.#admitted;
-    const relayed = prepareRelayed(input, this.#moreEdits(channel, credential));
+    const relayed = prepareRelayed(input, this.#moreEdits(channel, credential, hosted));
     const { repair, refusesSealed } = rules;
     const report = (): void => this.#upstreams.reportRepair(channel.id);
     const prepared =
@@ -129,7 +149,11 @@ export class Preparer {
    * What is sent besides the body, and the edits that the references of a call, the tools that it
    * can do without, and reasoning of other providers make necessary.
    */
-  #moreEdits(channel: Channel, credential: Credential | undefined): MoreEdits {
+  #moreEdits(
+    channel: Channel,
+    credential: Credential | undefined,
+    hosted: HostedTarget | undefined,
+  ): MoreEdits {
     const { call, model, references, route, received } = this.#admitted;
     const { relay } = route.protocol;
     const forwarded = relay.forward?.(received.request, channel, model);
@@ -140,18 +164,23 @@ export class Preparer {
         : [relayEdits(call, references, servingAccount(channel, credential))]),
       ...(this.#leftOut === undefined ? [] : [withoutTools(call, this.#leftOut)]),
     ];
-    const changed = changes.flatMap((one) => one.changed);
+    const there = hosted === undefined ? undefined : hostedEdits(hosted, call.tape, forwarded);
+    const changed = [...changes.flatMap((one) => one.changed), ...(there?.dropped ?? [])];
     // Clients send these on their own, so a strict model drops them too: the upstream can't read
     // them, or the operator does not allow them.
     const unasked = [...(cut?.changed ?? []), ...(forwarded?.dropped ?? [])];
     return {
-      extra: changes.flatMap(({ edits }) => edits),
-      cuts: cut?.spans ?? [],
-      forwarded,
+      extra: [...changes.flatMap(({ edits }) => edits), ...(there?.edits ?? [])],
+      cuts: inOrder([...(cut?.spans ?? []), ...(there?.cuts ?? [])]),
+      forwarded: there ?? forwarded,
       countedBytes: references?.keptBytes ?? 0,
       notes: droppedNote([...changed, ...unasked], model.strict === true, new Set(unasked)),
     };
   }
+}
+
+function inOrder(spans: readonly Span[]): readonly Span[] {
+  return spans.toSorted((one, other) => one.start - other.start);
 }
 
 /** The upstream may be unable to read encrypted content of unknown origin: it can be left out. */

@@ -6,17 +6,19 @@
 import { operations } from '../../apis.ts';
 import { parseBounded } from '../../bounded-json.ts';
 import { concatBytes } from '../../bytes/sse.ts';
+import type { AccountSecret } from '../../dialects/hosting.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../../errors.ts';
 import type { GatewayResponse } from '../../http.ts';
 import { isJsonObject, items } from '../../json.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { IndexEntry } from '../../ports/response-index.ts';
+import type { UpstreamClient } from '../../ports/upstream-client.ts';
 import type { StoredReplyRoute } from '../../protocols/protocol.ts';
 import { readHead } from '../../upstream/body/head.ts';
 import { beginningCall } from '../begin.ts';
 import type { Authenticated } from '../call-record.ts';
 import type { ModelLookup } from '../models/model-errors.ts';
-import type { ChannelPlan, ModelPlans } from '../models/model-plan.ts';
+import type { Access, ChannelPlan, ModelPlans } from '../models/model-plan.ts';
 import { areEntries, areItems, isAnything } from '../ports/port-answers.ts';
 import { limit } from '../rates/limit.ts';
 import { jsonReply, paced, wholeReply } from '../respond.ts';
@@ -26,6 +28,7 @@ import { askCredential, secretIn, servingAccount } from '../upstream/credential.
 import { errorText, failedTransport, refusedByUpstream } from '../upstream/failure.ts';
 import { noChannel } from '../upstream/no-channel.ts';
 import { readErrorBody } from '../upstream/open-response.ts';
+import { sendHosted } from '../upstream/send-hosted.ts';
 import { type OpenedResponse, sendUpstream } from '../upstream/send-upstream.ts';
 import { idSyntax, onlyItemsKept, storedReplyNotFound } from './reference-errors.ts';
 import { responseOwnerOf } from './references.ts';
@@ -144,8 +147,8 @@ async function secretFor(
   { channel, timeouts, upstreamModel }: ChannelPlan,
   { key, running, received }: StoredReplyRequest,
   { model, entry }: { readonly model: Model; readonly entry: IndexEntry },
-  { health, perKeyCredentials }: Upstreams,
-): Promise<string | undefined> {
+  { health, credentialFunctions }: Upstreams,
+): Promise<AccountSecret | undefined> {
   const isOff = (): boolean => {
     const kind = { isBoughtOnce: false, hasTried: false };
     const found = health.availability(channel, upstreamModel, kind, undefined);
@@ -154,11 +157,13 @@ async function secretFor(
   if (isOff()) return undefined;
   const { credential } = channel;
   if (typeof credential === 'string') {
-    return servingAccount(channel, undefined) === entry.account ? credential : undefined;
+    return servingAccount(channel, undefined) === entry.account
+      ? { secret: credential, form: 'secret' }
+      : undefined;
   }
   const asking = { key, model, running, received };
   const { connectMs } = timeouts;
-  const answer = await askCredential(channel, credential, connectMs, asking, perKeyCredentials);
+  const answer = await askCredential(channel, credential, connectMs, asking, credentialFunctions);
   if (answer.kind === 'none' || servingAccount(channel, answer) !== entry.account) return undefined;
   try {
     return secretIn(answer);
@@ -173,7 +178,7 @@ const asCall = { operation: operations.count_tokens, framing: 'json' } as const;
 
 async function send(
   channelPlan: ChannelPlan,
-  secret: string,
+  { secret, form }: AccountSecret,
   request: StoredReplyRequest,
   { model, deps }: { readonly model: Model; readonly deps: StoredReplyDeps },
 ): Promise<Uint8Array> {
@@ -187,15 +192,15 @@ async function send(
   running.hold.limitTime(settings.clock.monotonicMs(), timeouts.totalMs);
   running.startAttempt(timeouts, freeDisconnects.lastActivity(activityName));
   try {
-    const access = channelPlan.access(secret);
-    const response = await sendUpstream(client, requestOf(channelPlan, secret, request), running);
+    const access = channelPlan.access(secret, form);
+    const response = await sendRequest(channelPlan, access, request, client);
     if (response.status >= 200 && response.status < 300) return await documentOf(response, model);
     if (response.status === 404) {
       response.body.abort();
       throw storedReplyNotFound(route.id);
     }
     const body = await readErrorBody(response.body);
-    const report = channelPlan.dialect?.readFailure(response.status, body);
+    const report = channelPlan.dialect?.readFailure(response.status, body, response.headers);
     if (report === undefined) throw storedReplyNotFound(route.id);
     throw refusedByUpstream(report, asCall, model, access).error;
   } catch (error) {
@@ -204,27 +209,30 @@ async function send(
   }
 }
 
-function requestOf(
+function sendRequest(
   channelPlan: ChannelPlan,
-  secret: string,
-  { received, route }: StoredReplyRequest,
-): Parameters<typeof sendUpstream>[1] {
-  const { origin, basePath, timeouts, dialect } = channelPlan;
-  const method = received.request.method === 'DELETE' ? 'DELETE' : 'GET';
-  const path = basePath + pathOf(route, received.request.search);
-  const { 'content-type': _none, ...plain } = channelPlan.access(secret).headers.json;
-  const nowMs = received.settings.clock.now();
-  const signed = dialect?.sign?.({ method, origin, path, headers: plain, body: [], secret, nowMs });
-  return (onAbort) => ({
-    method,
+  access: Access,
+  { received, route, running }: StoredReplyRequest,
+  client: UpstreamClient,
+): Promise<OpenedResponse> {
+  const { origin, basePath, timeouts, dialect, upstreamModel } = channelPlan;
+  const { 'content-type': _none, ...headers } = access.headers.json;
+  const ownPath = pathOf(route, received.request.search);
+  const hosted = { operation: 'content', framing: 'json', upstreamModel } as const;
+  const hosting = dialect?.hosting;
+  const request = {
+    method: received.request.method === 'DELETE' ? 'DELETE' : 'GET',
     origin,
-    path,
-    headers: { ...plain, ...signed },
+    path: basePath + (hosting?.path(ownPath, hosted) ?? ownPath),
+    headers,
     body: [],
     connectTimeoutMs: timeouts.connectMs,
     freshConnection: false,
-    onAbort,
-  });
+  } as const;
+  const sending = { client, running, latest: { status: undefined } };
+  if (hosting === undefined) return sendUpstream(request, sending);
+  const nowMs = received.settings.clock.now();
+  return sendHosted(request, { ...sending, hosting, hosted, access, nowMs });
 }
 
 /** The path below the base URL, with the parameters of the query that are known. */

@@ -16,7 +16,7 @@ import type { ChannelPlan } from '../models/model-plan.ts';
 import type { CallerParam, MadeReply, PreparedCall, WholeReply } from '../prepare/prepared-call.ts';
 import type { Translations } from '../prepare/translations.ts';
 import type { FreeDisconnects } from '../relay/free-disconnects.ts';
-import { type Credential, namedAccount, type PerKeyFunctions } from './credential.ts';
+import { type Credential, type CredentialFunctions, namedAccount } from './credential.ts';
 import type { CallFailure, ErrorRedaction } from './failure.ts';
 import type { StreamedReply } from './open-reply.ts';
 import type { LatestResponse } from './send-upstream.ts';
@@ -28,7 +28,7 @@ export interface Upstreams {
   readonly retries: RetryBudget;
   readonly freeDisconnects: FreeDisconnects;
   /** The credential functions that are known to return a secret of their own for each key. */
-  readonly perKeyCredentials: PerKeyFunctions;
+  readonly credentialFunctions: CredentialFunctions;
   readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;
   /** Reports, once for each channel, that it answers in another format than requested. */
@@ -52,6 +52,8 @@ export interface Leased extends Chosen {
   readonly firstByteMs: number;
   /** A trial after a timeout that is cut short, because another channel is left to try. */
   readonly isTrial: boolean;
+  /** The secret is a new one, after the upstream refused another. */
+  readonly isRenewed: boolean;
   readonly budget: BudgetedCall;
 }
 

@@ -152,10 +152,16 @@ export class Candidates {
     hasTried: boolean,
   ): Promise<boolean> {
     const { admitted } = this.#held;
-    const { health, perKeyCredentials } = this.#upstreams;
+    const { health, credentialFunctions } = this.#upstreams;
     const { connectMs } = timeouts;
     this.#credentials ??= new Map();
-    const answer = await askCredential(channel, credential, connectMs, admitted, perKeyCredentials);
+    const answer = await askCredential(
+      channel,
+      credential,
+      connectMs,
+      admitted,
+      credentialFunctions,
+    );
     this.#credentials.set(channel.id, answer);
     if (answer.kind === 'none') this.#passed.push(channel.id);
     // A channel whose function failed is tried, so that the failure is recorded; nothing is sent.
@@ -195,12 +201,12 @@ export class Candidates {
     const { held, channelPlan, credential } = chosen;
     const { channel, upstreamModel } = channelPlan;
     const { call, key, model, running } = held.admitted;
-    const { health, perKeyCredentials } = this.#upstreams;
+    const { health, credentialFunctions } = this.#upstreams;
     // Only a call that has asked a function may use another account than the channel's own.
     const account =
       this.#credentials === undefined
         ? undefined
-        : accountFor(channel, key, this.#credentials, perKeyCredentials);
+        : accountFor(channel, key, this.#credentials, credentialFunctions);
     const requested = { modelId: model.id, reply: call.operation.waitsAs[call.framing] };
     const lease = health.begin(channel, upstreamModel, requested, account);
     // The channel is freed when the call is done, whatever its outcome.
@@ -211,7 +217,18 @@ export class Candidates {
     const firstByteMs = isTrial ? trialMs : leftMs;
     const budget = this.#budget;
     // Listed, because V8 copies a spread with new members slowly.
-    return { held, channelPlan, credential, prepared, lease, firstByteMs, isTrial, budget };
+    const isRenewed = false;
+    return {
+      held,
+      channelPlan,
+      credential,
+      prepared,
+      lease,
+      firstByteMs,
+      isTrial,
+      isRenewed,
+      budget,
+    };
   }
 
   /**
@@ -234,14 +251,14 @@ export class Candidates {
   /** How long until the first channel that may serve the call is available, in ms, if known. */
   soonestAvailableMs(): number | undefined {
     const { call, key, plan, route, received } = this.#held.admitted;
-    const { health, perKeyCredentials } = this.#upstreams;
+    const { health, credentialFunctions } = this.#upstreams;
     const pool = plan.pool(route.protocol, key.group);
     if (typeof pool === 'string') return undefined;
     const nowMs = received.settings.clock.monotonicMs();
     const kind = { isBoughtOnce: call.operation.isBoughtOnce };
     const availableInMs = (channel: Channel): number => {
       if (this.#credentials?.get(channel.id)?.kind === 'none') return Number.POSITIVE_INFINITY;
-      const account = accountFor(channel, key, this.#credentials, perKeyCredentials);
+      const account = accountFor(channel, key, this.#credentials, credentialFunctions);
       const { upstreamModel } = plan.channel(channel);
       const availability = health.availability(channel, upstreamModel, kind, account);
       const isUsable = availability.kind !== 'unavailable' || availability.reason === 'busy';

@@ -25,7 +25,7 @@ export interface Considered {
 export function choose(
   { call, key, model, plan, route, isLastModel, received: { request, settings } }: Admitted,
   { passed, hasTried, credentials }: Considered,
-  { health, perKeyCredentials }: Upstreams,
+  { health, credentialFunctions }: Upstreams,
   isAllowed?: (channel: Channel) => boolean,
 ): Choice {
   const pool = plan.pool(route.protocol, key.group);
@@ -36,7 +36,7 @@ export function choose(
     // Most channels have a string as their credential, and skip the calls below to save time.
     const isText = typeof credential === 'string';
     if (!isText && credentials !== undefined && isUnasked(channel, credentials)) return unasked;
-    const account = isText ? undefined : accountFor(channel, key, credentials, perKeyCredentials);
+    const account = isText ? undefined : accountFor(channel, key, credentials, credentialFunctions);
     const found = health.availability(channel, plan.channel(channel).upstreamModel, kind, account);
     // A cooling channel is not used where another model may serve the call.
     const isLast = isLastModel ?? model.fallbacks === undefined;

@@ -2,9 +2,13 @@
  * Gets the secret of an upstream account from the host's function, for one call: the function of
  * each channel is asked once.
  */
+
+import type { AccountSecret, CredentialForm } from '../../dialects/hosting.ts';
 import { isUpstreamError, UpstreamError } from '../../errors.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { Channel, CredentialRequest } from '../../ports/catalog.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
+import { isMarkedPerKey } from '../../ports/per-key.ts';
 import { within } from '../../ports/within.ts';
 import { digestSecret } from '../../secret.ts';
 import { keyScope } from '../../upstream/accounts.ts';
@@ -17,6 +21,7 @@ export type Credential =
   | {
       readonly kind: 'secret';
       readonly secret: string;
+      readonly form: CredentialForm;
       /** Undefined for the channel's own account. */
       readonly account: NamedAccount | undefined;
     }
@@ -34,24 +39,96 @@ export type CallCredentials = Map<string, Credential>;
 
 export type CredentialFunction = Exclude<Channel['credential'], string>;
 
-/** The functions that are known to return a secret of their own for each key. */
-export interface PerKeyFunctions extends Pick<WeakSet<CredentialFunction>, 'add' | 'has'> {
-  /** Takes note of a secret that a channel's function returned without naming its account. */
-  unnamed(channel: Channel, secret: string): void;
+/** What one gateway knows of the functions that return the secrets of its channels. */
+export class CredentialFunctions {
+  readonly #perKey = new WeakSet<CredentialFunction>();
+  readonly #seen = new WeakMap<Channel, SeenSecrets>();
+  readonly #kept = new WeakMap<CredentialFunction, KeptCredential>();
+
+  /** Whether a function is known to return a secret of its own for each key. */
+  isPerKey(credential: CredentialFunction): boolean {
+    return isMarkedPerKey(credential) || this.#perKey.has(credential);
+  }
+
+  /** Asks the function, unless what it returned before is valid for a while. */
+  answer(
+    credential: CredentialFunction,
+    request: CredentialRequest,
+    nowMs: number,
+  ): MaybePromise<unknown> {
+    const kept = this.#kept.get(credential);
+    if (kept === undefined || nowMs >= kept.untilMs - minValidMs) return credential(request);
+    if (nowMs >= kept.untilMs - renewalMs && !kept.isRenewed) {
+      kept.isRenewed = true;
+      void this.#renew(credential, request, kept);
+    }
+    return kept.answer;
+  }
+
+  /** The next call asks the function again. */
+  forget(credential: CredentialFunction): void {
+    this.#kept.delete(credential);
+  }
+
+  /** Takes note of what a channel's function returned. */
+  answered(
+    channel: Channel,
+    credential: CredentialFunction,
+    { read, answer }: { readonly read: Credential; readonly answer: unknown },
+  ): void {
+    if (read.kind === 'none' || (read.kind === 'secret' && read.account !== undefined)) {
+      this.#perKey.add(credential);
+      return;
+    }
+    if (read.kind !== 'secret') return;
+    const untilMs = this.isPerKey(credential) ? undefined : expiryOf(answer);
+    if (untilMs !== undefined) {
+      const kept = this.#kept.get(credential);
+      if (kept?.answer !== answer)
+        this.#kept.set(credential, { answer, untilMs, isRenewed: false });
+      return;
+    }
+    const known = this.#seen.get(channel);
+    const latest = read.secret;
+    if (known === undefined) this.#seen.set(channel, { latest, earlier: [], isWarned: false });
+    else if (known.latest !== latest) noteOther(known, channel, latest);
+  }
+
+  /** The calls of the meantime use what is still valid. */
+  async #renew(
+    credential: CredentialFunction,
+    request: CredentialRequest,
+    kept: KeptCredential,
+  ): Promise<void> {
+    try {
+      const answer = await credential(request);
+      const untilMs = expiryOf(answer);
+      if (untilMs === undefined || this.#kept.get(credential) !== kept) return;
+      this.#kept.set(credential, { answer, untilMs, isRenewed: false });
+    } catch {
+      // The call that finds it expired asks again, and reports the failure.
+    }
+  }
 }
 
-export function perKeyFunctions(): PerKeyFunctions {
-  const functions = new WeakSet<CredentialFunction>();
-  const seen = new WeakMap<Channel, SeenSecrets>();
-  return {
-    add: (credential) => functions.add(credential),
-    has: (credential) => functions.has(credential),
-    unnamed: (channel, secret) => {
-      const known = seen.get(channel);
-      if (known === undefined) seen.set(channel, { latest: secret, earlier: [], isWarned: false });
-      else if (known.latest !== secret) noteOther(known, channel, secret);
-    },
-  };
+/** A token of a cloud, or keys of AWS, that the function said to be valid until then. */
+interface KeptCredential {
+  readonly answer: unknown;
+  readonly untilMs: number;
+  isRenewed: boolean;
+}
+
+/** A new one is requested this long before the end. */
+const renewalMs = 300_000;
+/** A request may take so long until the provider looks at its signature or token. */
+const minValidMs = 60_000;
+
+/** When a credential expires, in the forms of AWS's and Azure's libraries, in Unix ms. */
+function expiryOf(answer: unknown): number | undefined {
+  if (!isRecord(answer)) return undefined;
+  const { expiration, expiresOnTimestamp } = answer;
+  const untilMs = expiration instanceof Date ? expiration.getTime() : expiresOnTimestamp;
+  return typeof untilMs === 'number' && Number.isFinite(untilMs) ? untilMs : undefined;
 }
 
 /** The secrets of one channel: the latest, and the digests of those before it. */
@@ -92,11 +169,11 @@ export function accountFor(
   { id, credential }: Channel,
   key: ApiKey,
   known: CallCredentials | undefined,
-  perKey: PerKeyFunctions,
+  functions: CredentialFunctions,
 ): NamedAccount | undefined {
   if (typeof credential === 'string') return undefined;
   const answer = known?.get(id);
-  if (answer === undefined) return failureAccount(credential, key, perKey);
+  if (answer === undefined) return failureAccount(credential, key, functions);
   return answer.kind === 'none' ? undefined : answer.account;
 }
 
@@ -120,22 +197,23 @@ export async function askCredential(
   credential: CredentialFunction,
   timeoutMs: number,
   admitted: Pick<Admitted, 'key' | 'model' | 'running' | 'received'>,
-  perKey: PerKeyFunctions,
+  functions: CredentialFunctions,
 ): Promise<Credential> {
   const { key, model, running, received } = admitted;
   const failed = (error: UpstreamError): Credential => {
-    return { kind: 'failed', error, account: failureAccount(credential, key, perKey) };
+    return { kind: 'failed', error, account: failureAccount(credential, key, functions) };
   };
   try {
     const answer: unknown = await new Promise((resolve, reject) => {
       running.caller.onAbort(reject);
-      const answered = Promise.resolve(credential({ key, model, channel }));
+      const nowMs = received.settings.clock.now();
+      const request = { key, model, channel };
+      const answered = Promise.resolve(functions.answer(credential, request, nowMs));
       within(answered, timeoutMs, received.settings.clock).then(resolve, reject);
     });
     const read = credentialIn(answer);
     if (read === undefined) return failed(unavailable(wrongAnswer()));
-    if (read.kind === 'none' || read.account !== undefined) perKey.add(credential);
-    else if (read.kind === 'secret') perKey.unnamed(channel, read.secret);
+    functions.answered(channel, credential, { read, answer });
     return read;
   } catch (cause) {
     return failed(isUpstreamError(cause) ? transportError(cause, 'connect') : unavailable(cause));
@@ -143,23 +221,21 @@ export async function askCredential(
 }
 
 /** @throws UpstreamError at the stage `connect`, because nothing has been sent yet */
-export function secretIn(answer: Credential | undefined): string {
-  if (answer?.kind === 'secret') return answer.secret;
+export function secretIn(answer: Credential | undefined): AccountSecret {
+  if (answer?.kind === 'secret') return answer;
   throw answer?.kind === 'failed' ? answer.error : unavailable();
 }
 
 /**
- * A function without parameters can't know the key, so its failures are the channel's. Those of any
- * other function count against the key alone: one user's broken key must not take the channel from
- * the others.
+ * The failures of a function that answers for each key count against that key alone: one user's
+ * broken key must not take the channel from the others.
  */
 function failureAccount(
   credential: CredentialFunction,
   key: ApiKey,
-  perKey: PerKeyFunctions,
+  functions: CredentialFunctions,
 ): NamedAccount | undefined {
-  const isPerKey = credential.length > 0 || perKey.has(credential);
-  return isPerKey ? { name: keyScope(key.id), secret: '' } : undefined;
+  return functions.isPerKey(credential) ? { name: keyScope(key.id), secret: '' } : undefined;
 }
 
 /** Printable ASCII: anything else would break the header that it is sent in. */
@@ -170,22 +246,39 @@ const accountSyntax = /^\P{Cc}{1,128}$/u;
 function credentialIn(answer: unknown): Credential | undefined {
   // `null` is a database's answer for not found.
   if (answer === undefined || answer === null) return { kind: 'none' };
-  const { secret, account: name } = isRecord(answer)
-    ? answer
-    : { secret: answer, account: undefined };
-  if (typeof secret !== 'string' || !secretSyntax.test(secret)) return undefined;
+  const read = secretOf(answer);
+  if (read === undefined) return undefined;
+  const { secret, form } = read;
+  const name = isRecord(answer) ? answer.account : undefined;
   // Only an answer without a name means the channel's own account. A reserved name would not be
   // safe: a host may use the ids of users as names, and a user might choose that one.
-  if (name === undefined) return { kind: 'secret', secret, account: undefined };
+  if (name === undefined) return { kind: 'secret', secret, form, account: undefined };
   if (typeof name !== 'string' || !accountSyntax.test(name)) return undefined;
-  return { kind: 'secret', secret, account: { name, secret } };
+  return { kind: 'secret', secret, form, account: { name, secret } };
+}
+
+function secretOf(answer: unknown): AccountSecret | undefined {
+  if (!isRecord(answer)) return isSecret(answer) ? { secret: answer, form: 'secret' } : undefined;
+  const { secret, token, accessKeyId, secretAccessKey, sessionToken } = answer;
+  if (isSecret(secret)) return { secret, form: 'secret' };
+  if (isSecret(token)) return { secret: token, form: 'token' };
+  if (!isSecret(accessKeyId) || !isSecret(secretAccessKey)) return undefined;
+  if (sessionToken !== undefined && !isSecret(sessionToken)) return undefined;
+  // In one order, because a renewed secret is recognised by its text.
+  const keys = { accessKeyId, secretAccessKey, sessionToken };
+  return { secret: JSON.stringify(keys), form: 'aws' };
+}
+
+function isSecret(value: unknown): value is string {
+  return typeof value === 'string' && secretSyntax.test(value);
 }
 
 /** The answer is not described: it may be a secret in a wrong form. */
 function wrongAnswer(): TypeError {
   return new TypeError(
-    'it must return a secret, { secret, account } or undefined: printable ASCII without space ' +
-      'around it, and an account of 1 to 128 characters',
+    'it must return a secret, { secret, account }, { token }, ' +
+      '{ accessKeyId, secretAccessKey, sessionToken } or undefined: printable ASCII without ' +
+      'space around it, and an account of 1 to 128 characters',
   );
 }
 

@@ -31,7 +31,8 @@ export async function openErrorResponse(
   { dialect }: PreparedCall,
   settings: Settings,
 ): Promise<FailedReply> {
-  return failedReply(dialect.readFailure(status, await readErrorBody(body)), headers, settings);
+  const report = dialect.readFailure(status, await readErrorBody(body), headers);
+  return failedReply(report, headers, settings);
 }
 
 /** An upstream may state one wait in a header and another in the error. Both have to be over. */

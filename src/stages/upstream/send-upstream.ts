@@ -28,20 +28,25 @@ export interface LatestResponse {
 
 /**
  * Sends the request. Returns the response's head, and a body that breaks off when the call is
- * aborted. `latest` gets the status even if the call was aborted before.
+ * aborted.
  *
  * @throws UpstreamError with the stage that the client reports, else the one that the gateway saw
  */
 export function sendUpstream(
-  client: UpstreamClient,
-  requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
-  running: RunningCall,
-  latest: LatestResponse = { status: undefined },
+  request: Omit<UpstreamRequest, 'onAbort'>,
+  { client, running, latest }: SendingDeps,
 ): Promise<OpenedResponse> {
   latest.status = undefined;
   return new Promise((resolve, reject) => {
-    new Sending(running, latest, resolve, reject).send(client, requestFor);
+    new Sending(running, latest, resolve, reject).send(client, request);
   });
+}
+
+export interface SendingDeps {
+  readonly client: Pick<UpstreamClient, 'send'>;
+  readonly running: RunningCall;
+  /** Gets the status even if the call was aborted before. */
+  readonly latest: LatestResponse;
 }
 
 class Sending {
@@ -68,20 +73,29 @@ class Sending {
     this.#reject = reject;
   }
 
-  send(
-    client: UpstreamClient,
-    requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
-  ): void {
+  send(client: Pick<UpstreamClient, 'send'>, request: Omit<UpstreamRequest, 'onAbort'>): void {
     this.#running.caller.onAbort((reason) => this.#abort(reason));
     if (this.#aborted !== undefined) return this.#fail(transportError(this.#aborted, 'connect'));
-    const request = requestFor((abort) => {
+    const onAbort: UpstreamRequest['onAbort'] = (abort) => {
       this.#abortClient = abort;
       // The client may register late, after the call was aborted.
       if (this.#aborted !== undefined) this.#abortRequest(this.#aborted);
-    });
+    };
     const fail = (error: unknown): void => this.#fail(error);
     try {
-      Promise.resolve(client.send(request)).then((response) => this.#open(response), fail);
+      // Listed, because V8 copies a spread with a new member slowly.
+      const { method, origin, path, headers, body, connectTimeoutMs, freshConnection } = request;
+      const sent = {
+        method,
+        origin,
+        path,
+        headers,
+        body,
+        connectTimeoutMs,
+        freshConnection,
+        onAbort,
+      };
+      Promise.resolve(client.send(sent)).then((response) => this.#open(response), fail);
     } catch (error) {
       fail(error);
     }

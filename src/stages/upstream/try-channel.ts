@@ -2,10 +2,10 @@
 
 import { findElidedFault } from '../../bytes/json/scan/body.ts';
 import type { Call } from '../../call.ts';
+import { type AccountSecret, secretParts } from '../../dialects/hosting.ts';
 import { isUpstreamError, type UpstreamError } from '../../errors.ts';
-import type { UpstreamRequest } from '../../ports/upstream-client.ts';
 import { nameOf } from '../../upstream/accounts.ts';
-import type { Access } from '../models/model-plan.ts';
+import type { Access, ChannelPlan } from '../models/model-plan.ts';
 import { isPending } from '../ports/port-calls.ts';
 import type { PreparedSeries, RequestSeries } from '../prepare/prepared-call.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type UpstreamOutcome,
   type Upstreams,
 } from './attempt.ts';
-import { namedAccount, secretIn, servingAccount } from './credential.ts';
+import { askCredential, namedAccount, secretIn, servingAccount } from './credential.ts';
 import {
   badReply,
   type CallFailure,
@@ -29,6 +29,7 @@ import {
 } from './failure.ts';
 import { openErrorResponse, openResponse } from './open-response.ts';
 import { type Opened, openSeries, type SeriesDeps } from './open-series.ts';
+import { sendHosted } from './send-hosted.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 import { safeError, shownError } from './shown-error.ts';
 
@@ -41,8 +42,10 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
   let series: RequestSeries | undefined;
   try {
     const { credential } = channelPlan.channel;
-    const secret = typeof credential === 'string' ? credential : secretIn(leased.credential);
-    const access = channelPlan.access(secret);
+    const access =
+      typeof credential === 'string'
+        ? channelPlan.access(credential)
+        : accessIn(channelPlan, secretIn(leased.credential));
     let opened: Opened;
     if (prepared.series === undefined) {
       const response = await send(attempt, access, upstreams);
@@ -56,10 +59,53 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
     }
     const outcome = outcomeOf(opened, access, attempt);
     const ended = series === undefined ? outcome : endedSeries(outcome, series);
-    return recordAttempt(ended, attempt);
+    const renewed = mayBeStale(ended, leased) ? await renewedSecret(leased, upstreams) : undefined;
+    if (renewed === undefined) return recordAttempt(ended, attempt);
+    const { status } = attempt.latestResponse;
+    const end = { status, reason: 'upstream_auth_error', mayHaveRun: false } as const;
+    report.ended(end);
+    addToRecord(leased, end);
+    return await tryChannel(renewed, upstreams);
   } catch (error) {
     return failedAttempt(error, attempt, series);
   }
+}
+
+/** Whether the upstream refused a secret that a function returned, which may have another by now. */
+function mayBeStale(outcome: UpstreamOutcome, { credential, isRenewed }: Leased): boolean {
+  return (
+    credential !== undefined &&
+    !isRenewed &&
+    'failure' in outcome &&
+    outcome.failure.reason === 'upstream_auth_error'
+  );
+}
+
+/** Asks the function once more. Undefined if it returns the same secret, or none. */
+async function renewedSecret(
+  leased: Leased,
+  { credentialFunctions }: Upstreams,
+): Promise<Leased | undefined> {
+  const { channelPlan, credential: known, held } = leased;
+  const { channel, timeouts } = channelPlan;
+  if (typeof channel.credential === 'string') return undefined;
+  credentialFunctions.forget(channel.credential);
+  const credential = await askCredential(
+    channel,
+    channel.credential,
+    timeouts.connectMs,
+    held.admitted,
+    credentialFunctions,
+  );
+  if (credential.kind !== 'secret' || known?.kind !== 'secret') return undefined;
+  // Its lease is on the account that was refused.
+  if (credential.account?.name !== known.account?.name) return undefined;
+  if (credential.secret === known.secret) return undefined;
+  return { ...leased, credential, isRenewed: true };
+}
+
+function accessIn({ access }: ChannelPlan, { secret, form }: AccountSecret): Access {
+  return access(secret, form);
 }
 
 /** @throws what was thrown, if it is a bug: the attempt has ended all the same, and is recorded */
@@ -179,13 +225,7 @@ function send(
   const { body } = prepared;
   // A copy, because a host's client may modify the headers.
   const headers = { ...access.headers[prepared.framing], ...prepared.headers };
-  if (dialect?.sign !== undefined) {
-    const { secret } = access;
-    const nowMs = received.settings.clock.now();
-    const asSent = { method: 'POST', origin, path, headers, body, secret, nowMs };
-    Object.assign(headers, dialect.sign(asSent));
-  }
-  const requestFor = (onAbort: UpstreamRequest['onAbort']): UpstreamRequest => ({
+  const request = {
     method: 'POST',
     origin,
     path,
@@ -193,9 +233,15 @@ function send(
     body,
     connectTimeoutMs: connectMs,
     freshConnection: call.operation.isBoughtOnce,
-    onAbort,
-  });
-  return sendUpstream(client, requestFor, running, latestResponse);
+  } as const;
+  const sending = { client, running, latest: latestResponse };
+  const hosting = dialect?.hosting;
+  if (hosting === undefined) return sendUpstream(request, sending);
+  const { upstreamModel } = channelPlan;
+  const { framing } = prepared;
+  const hosted = { operation: call.operation.name, framing, upstreamModel };
+  const nowMs = received.settings.clock.now();
+  return sendHosted(request, { ...sending, hosting, hosted, access, nowMs });
 }
 
 function outcomeOf(opening: Opened, access: Access, attempt: Attempt): UpstreamOutcome {
@@ -298,7 +344,7 @@ function thrownBy(
 ): unknown {
   const { cause } = isUpstreamError(error.cause) ? error.cause : {};
   if (cause === undefined) return undefined;
-  const own = credential?.kind === 'secret' ? [credential.secret] : [];
+  const own = credential?.kind === 'secret' ? secretParts(credential) : [];
   const secrets = [...own, ...channelPlan.secrets(), ...held.admitted.received.secrets()];
   if (reason === 'credential_unavailable') return shownError(cause, secrets);
   const isUnknown = reason === 'failed' || reason === 'client_failed' || reason === 'other';

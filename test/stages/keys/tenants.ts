@@ -1,4 +1,5 @@
 /** A gateway whose callers bring their own provider keys: Alice, Bob, and the operator's own. */
+import { perKey } from '../../../src/index.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import type { ApiKey } from '../../../src/ports/key-store.ts';
 import type { CallHandler, DrivenCall } from '../../support/driven-upstream.ts';
@@ -19,8 +20,9 @@ export const secretOfUser = { alice: 'sk-alice-9876543210', bob: 'sk-bob-5555555
 export type Credential = Exclude<Channel['credential'], string>;
 
 /** Users who brought a key use it; the operator's key is for the others. */
-export const ownKeys: Credential = async ({ key: { id } }) =>
-  id === 'alice' || id === 'bob' ? { secret: secretOfUser[id], account: id } : operatorSecret;
+export const ownKeys: Credential = perKey(async ({ key: { id } }) =>
+  id === 'alice' || id === 'bob' ? { secret: secretOfUser[id], account: id } : operatorSecret,
+);
 
 export interface Tenants
   extends Pick<InProcessGateway, 'clock' | 'events' | 'gateway' | 'records'> {

@@ -5,6 +5,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { perKey } from '../../../src/index.ts';
 import type { CallHandler, DrivenCall } from '../../support/driven-upstream.ts';
 import { isFailedAttempt } from '../../support/event-checks.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
@@ -87,11 +88,14 @@ describe('an account with the name of the channel or of its own account', () => 
       for (const bad of [secretOfUser.alice, operatorSecret]) {
         const named: Credential = ({ key }) =>
           key.id === 'alice' ? { secret: secretOfUser.alice, account: name } : operatorSecret;
-        const { as, events } = tenants([{ credential: named, account: 'main' }], (up, secret) => {
-          if (secret !== bad) return false;
-          treat(up);
-          return true;
-        });
+        const { as, events } = tenants(
+          [{ credential: perKey(named), account: 'main' }],
+          (up, secret) => {
+            if (secret !== bad) return false;
+            treat(up);
+            return true;
+          },
+        );
         const [failing, other] =
           bad === operatorSecret ? (['bob', 'alice'] as const) : (['alice', 'bob'] as const);
 

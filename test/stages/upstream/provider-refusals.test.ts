@@ -186,7 +186,11 @@ describe('the same text in another spelling', () => {
           const prefix = refused.message.startsWith('model: ') ? '' : before;
           const message = `${prefix}${spellings[spelling](refused.message)}${after}`;
           const read = (refusal: Refused) =>
-            dialects[refusal.dialect].readFailure(refusal.status, Buffer.from(documentOf(refusal)));
+            dialects[refusal.dialect].readFailure(
+              refusal.status,
+              Buffer.from(documentOf(refusal)),
+              {},
+            );
 
           const { fault, clientCode, param } = read({ ...refused, message });
 

@@ -21,7 +21,7 @@ export const toy: Dialect = {
     content: () => '/say',
   },
   credential: (secret) => ({ 'x-toy-key': secret }),
-  sign: undefined,
+  hosting: undefined,
   streams: serverSentEvents,
   readFailure: (status) => ({ ...noFault, status }),
   inBandFailure: (reply) => (member(reply, 'oops') === undefined ? undefined : noFault),

@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { concatBytes, emptyBytes } from '../../../src/bytes/sse.ts';
 import type { Dialect } from '../../../src/dialects/dialect.ts';
+import type { Hosting } from '../../../src/dialects/hosting.ts';
 import type { StreamFormat } from '../../../src/dialects/stream-format.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
@@ -24,11 +25,15 @@ const streamed: ScriptedReply = {
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy"}');
 
 /** A gateway with one toy channel, and the requests it sent there. */
-function toyGateway(scripted: ScriptedReply, dialect: Dialect = toy) {
+function toyGateway(
+  scripted: ScriptedReply,
+  dialect: Dialect = toy,
+  channel: Partial<Channel> = {},
+) {
   const upstream = scriptedUpstream(scripted);
   const gateway = anyModelGateway({
     upstream,
-    channel: toyChannel,
+    channel: { ...toyChannel, ...channel },
     table: { ...dialects, toy: dialect },
   });
   return {
@@ -106,17 +111,21 @@ describe('a toy dialect', () => {
   });
 
   it('may sign each request over its bytes, and frame its streams in its own way', async () => {
-    const signed = { ...toy, streams: lines, sign: sumOf };
+    const signed = {
+      ...toy,
+      streams: lines,
+      hosting: { path: (path: string) => path, sign: sumOf },
+    };
     const chunks = ['{"says":"Hel', 'lo "}\n{"says":"you.","spent":[3,4]}\n'];
     const headers = { 'content-type': 'application/x-lines' };
-    const gateway = toyGateway({ headers, chunks }, signed);
+    const gateway = toyGateway({ headers, chunks }, signed, { credential: () => keys });
 
     const { status, text } = await gateway.call(chat());
 
     const { path, body, headers: sent } = gateway.request() ?? {};
     expect(sent).toMatchObject({
       accept: 'application/x-lines',
-      'x-sum': `POST ${path} ${Buffer.concat([...(body ?? [])]).length} account-secret-4711`,
+      'x-sum': `POST ${path} ${Buffer.concat([...(body ?? [])]).length} ${JSON.stringify(keys)}`,
     });
     expect(status).toBe(200);
     expect(text).toContain('"content":"Hello "');
@@ -124,8 +133,10 @@ describe('a toy dialect', () => {
   });
 });
 
+const keys = { accessKeyId: 'AKIA1', secretAccessKey: 'account-secret-4711' };
+
 /** A readable signature: the signed text itself. */
-const sumOf: Dialect['sign'] = ({ method, path, body, secret }) => ({
+const sumOf: NonNullable<Hosting['sign']> = async ({ method, path, body, secret }) => ({
   'x-sum': `${method} ${path} ${Buffer.concat([...body]).length} ${secret}`,
 });
 

@@ -1,0 +1,62 @@
+/** Validates the platform of a channel. Each message completes a sentence that begins with a path. */
+import { z } from 'zod';
+import type {
+  AzurePlatform,
+  BedrockPlatform,
+  Platform,
+  VertexPlatform,
+} from '../ports/platform.ts';
+import { oneOf, strict } from '../ports/set-up.ts';
+
+type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
+
+/** A part of a host or a path. */
+const labelForm = 'must be a name of letters, digits, dots, dashes and underscores';
+const label = z.string(labelForm).regex(/^[A-Za-z0-9][\w.-]*$/, labelForm);
+
+function kind<const T extends string>(values: readonly T[]) {
+  return z.enum(values, oneOf(values));
+}
+
+const origin = z
+  .string('must be the URL of a host, such as https://llm.example')
+  .regex(
+    /^https?:\/\/[^?#]*[^?#/]$/,
+    'must be a URL without a slash at its end, and without a query',
+  );
+
+const azure = strict('must be an object', {
+  name: z.literal('azure'),
+  kind: kind(['v1', 'deployments', 'anthropic']),
+  resource: label.exactOptional(),
+  baseUrl: origin.exactOptional(),
+  deployment: label.exactOptional(),
+  apiVersion: label.exactOptional(),
+} satisfies Members<AzurePlatform>).refine(
+  ({ resource, baseUrl }) => (resource === undefined) !== (baseUrl === undefined),
+  'must have a resource or a baseUrl, and not both',
+);
+
+const vertex = strict('must be an object', {
+  name: z.literal('vertex'),
+  kind: kind(['google', 'anthropic', 'openapi']),
+  project: label.exactOptional(),
+  location: label.exactOptional(),
+  baseUrl: origin.exactOptional(),
+} satisfies Members<VertexPlatform>);
+
+const bedrock = strict('must be an object', {
+  name: z.literal('bedrock'),
+  kind: kind(['mantle', 'runtime']),
+  region: label,
+  dialect: kind(['anthropic', 'openai']).exactOptional(),
+  baseUrl: origin.exactOptional(),
+} satisfies Members<BedrockPlatform>);
+
+export const platformSchema: z.ZodType<Platform> = z.discriminatedUnion(
+  'name',
+  [azure, vertex, bedrock],
+  {
+    error: "must be what azure(), vertex() or bedrock() returns: { name: 'azure', … }",
+  },
+);

@@ -1,0 +1,68 @@
+/** Where a channel's models are hosted, if not at the provider whose dialect they speak. */
+import type { DialectName } from './catalog.ts';
+
+/**
+ * Models of OpenAI and Anthropic on Microsoft's Azure (Foundry). Made by `azure()`.
+ *
+ * @see https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+ */
+export interface AzurePlatform {
+  readonly name: 'azure';
+  /**
+   * `v1`: `/openai/v1/…`, with the deployment's name as the model. `deployments`: the older
+   * `/openai/deployments/{deployment}/…?api-version=…`. `anthropic`: Claude on Foundry.
+   */
+  readonly kind: 'v1' | 'deployments' | 'anthropic';
+  /** The name of the resource: `contoso` of `https://contoso.openai.azure.com`. */
+  readonly resource?: string;
+  /** In place of `resource`, up to the host: another cloud's, or that of API Management. */
+  readonly baseUrl?: string;
+  /** The name of the deployment. Default: the channel's `upstreamModel`. */
+  readonly deployment?: string;
+  /** `2024-10-21`. Required for paths by deployment, which are versioned by it. */
+  readonly apiVersion?: string;
+}
+
+/**
+ * Models of Google, Anthropic and others on Google Cloud's Vertex AI. Made by `vertex()`.
+ *
+ * @see https://cloud.google.com/vertex-ai/generative-ai/docs/learn/locations
+ */
+export interface VertexPlatform {
+  readonly name: 'vertex';
+  /** `google`: Gemini. `anthropic`: Claude. `openapi`: the OpenAI-compatible endpoint. */
+  readonly kind: 'google' | 'anthropic' | 'openapi';
+  /** The id of the project. Left out in express mode, which has an API key. */
+  readonly project?: string;
+  /** A region, `us`, `eu` or `global`. Default: `global`. */
+  readonly location?: string;
+  /** In place of the host that the location has. */
+  readonly baseUrl?: string;
+}
+
+/**
+ * Models on Amazon Bedrock. Made by `bedrock()`.
+ *
+ * @see https://docs.aws.amazon.com/bedrock/latest/userguide/endpoints.html
+ */
+export interface BedrockPlatform {
+  readonly name: 'bedrock';
+  /** `mantle`: the provider's own paths on Bedrock. `runtime`: `InvokeModel`, for Claude. */
+  readonly kind: 'mantle' | 'runtime';
+  /** `us-east-1` */
+  readonly region: string;
+  /** The dialect of the models on `mantle`. Default: `anthropic`. */
+  readonly dialect?: 'anthropic' | 'openai';
+  /** In place of the region's host. */
+  readonly baseUrl?: string;
+}
+
+/** A host of models, as plain data. */
+export type Platform = AzurePlatform | VertexPlatform | BedrockPlatform;
+
+/** The members of a channel that its platform decides, to be spread into it. */
+export interface HostedChannel {
+  readonly dialect: DialectName;
+  readonly baseUrl: string;
+  readonly platform: Platform;
+}

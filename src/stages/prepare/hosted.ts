@@ -1,0 +1,75 @@
+/** Changes a prepared call for the platform that hosts the models. */
+import { bodyFromChunks } from '../../bytes/body/elide.ts';
+import { spliceMembers } from '../../bytes/body/splice.ts';
+import { scanBody } from '../../bytes/json/scan/body.ts';
+import type { Call } from '../../call.ts';
+import type { HostedCall, HostedEdits, HostedRequest, Hosting } from '../../dialects/hosting.ts';
+import type { HeaderMap } from '../../http.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import type { ForwardedParts } from '../../protocols/protocol.ts';
+import { droppedNote, type Prepared, type PreparedCall } from './prepared-call.ts';
+
+/** A call for a channel whose models a platform hosts. */
+export interface HostedTarget extends HostedCall {
+  readonly hosting: Hosting;
+  readonly channelHeaders: HeaderMap;
+}
+
+export function hostedTarget(
+  { operation, framing }: Pick<Call, 'operation' | 'framing'>,
+  hosting: Hosting,
+  { headers = {} }: Channel,
+  upstreamModel: string,
+): HostedTarget {
+  const lowerCased = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const channelHeaders = Object.fromEntries(lowerCased);
+  return { hosting, operation: operation.name, framing, upstreamModel, channelHeaders };
+}
+
+/** What changes in a relayed call; undefined if nothing does. */
+export function hostedEdits(
+  { hosting, ...target }: HostedTarget,
+  tape: HostedRequest['tape'],
+  forwarded: ForwardedParts | undefined,
+): HostedEdits | undefined {
+  const { headers = {}, search = '' } = forwarded ?? {};
+  return hosting.edit?.({ ...target, tape, headers, search });
+}
+
+/** The same for a translated call, whose body the gateway wrote. */
+export function hostedTranslation(
+  prepared: Prepared,
+  target: HostedTarget,
+  isStrict: boolean,
+): Prepared {
+  // A codec that sends several requests is the platform's own where they differ there.
+  if ('kind' in prepared || prepared.series !== undefined) return prepared;
+  const length = prepared.body.reduce((sum, piece) => sum + piece.length, 0);
+  const tape = scanBody(bodyFromChunks([...prepared.body], length));
+  const edited = hostedEdits(target, tape, undefined);
+  if (edited === undefined) return prepared;
+  const { edits, cuts, headers, search, dropped } = edited;
+  return {
+    ...prepared,
+    body: spliceMembers(tape, edits, cuts),
+    headers: { ...prepared.headers, ...headers },
+    path: prepared.path + search,
+    notes: withDropped(prepared.notes, dropped, isStrict),
+  };
+}
+
+export function wrapped(prepared: Prepared, { hosting, ...target }: HostedTarget): Prepared {
+  if ('kind' in prepared || hosting.wrap === undefined) return prepared;
+  const body = hosting.wrap(prepared.body, target);
+  return { ...prepared, body } satisfies PreparedCall;
+}
+
+function withDropped(notes: HeaderMap, dropped: readonly string[], isStrict: boolean): HeaderMap {
+  const name = 'x-tollgate-dropped';
+  const earlier = notes[name]?.split(',') ?? [];
+  return {
+    ...notes,
+    ...droppedNote(dropped, isStrict),
+    ...droppedNote([...earlier, ...dropped], false),
+  };
+}
