@@ -62,7 +62,7 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
     const renewed = mayBeStale(ended, leased) ? await renewedSecret(leased, upstreams) : undefined;
     if (renewed === undefined) return recordAttempt(ended, attempt);
     const { status } = attempt.latestResponse;
-    const end = { status, reason: 'upstream_auth_error', mayHaveRun: false } as const;
+    const end = { status, reason: 'credential_renewed', mayHaveRun: false } as const;
     report.ended(end);
     addToRecord(leased, end);
     return await tryChannel(renewed, upstreams);

@@ -97,7 +97,7 @@ describe('a secret that the upstream refuses', () => {
     expect(gateway.sent()).toEqual(['sk-old-0123456789', 'sk-new-0123456789']);
     expect(gateway.gateway.channels()).toMatchObject([{ state: 'ready' }]);
     expect(gateway.records).toMatchObject([
-      { attempts: [{ status: 401, mayHaveRun: false }, { status: 200 }] },
+      { attempts: [{ status: 401, reason: 'credential_renewed' }, { status: 200 }] },
     ]);
   });
 
