@@ -88,8 +88,8 @@ async function renewedSecret(
 ): Promise<Leased | undefined> {
   const { channelPlan, credential: known, held } = leased;
   const { channel, timeouts } = channelPlan;
-  if (typeof channel.credential === 'string') return undefined;
-  credentialFunctions.forget(channel.credential);
+  if (typeof channel.credential === 'string' || known?.kind !== 'secret') return undefined;
+  credentialFunctions.refused(channel.credential, known.secret);
   const credential = await askCredential(
     channel,
     channel.credential,
@@ -97,7 +97,7 @@ async function renewedSecret(
     held.admitted,
     credentialFunctions,
   );
-  if (credential.kind !== 'secret' || known?.kind !== 'secret') return undefined;
+  if (credential.kind !== 'secret') return undefined;
   // Its lease is on the account that was refused.
   if (credential.account?.name !== known.account?.name) return undefined;
   if (credential.secret === known.secret) return undefined;
