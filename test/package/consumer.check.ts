@@ -130,6 +130,7 @@ function isPublished(path: string): boolean {
     /^dist\/types\/(?:src|adapters)\/.+\.d\.ts$/.test(path) ||
     /^examples\/.+(?<!\.test)\.(?:ts|json)$/.test(path) ||
     /^docs\/(?!internals\/).+\.md$/.test(path) ||
-    /^docs\/dashboards\/\w+\.(?:json|yml)$/.test(path)
+    /^docs\/dashboards\/\w+\.(?:json|yml)$/.test(path) ||
+    /^deploy\/(?:kubernetes\/)?[\w.-]+$/.test(path)
   );
 }
