@@ -6,7 +6,6 @@ import { jsonText } from '../canonical/raw-json.ts';
 import type { EmbeddingClientCodec } from '../dialects/embedding-codec.ts';
 import { type GoogleEmbeddings, googleEmbeddings } from '../dialects/gemini/embedding-client.ts';
 import { geminiEmbeddingUsage } from '../dialects/usage/embedding-usage.ts';
-import { hasEmbedContent } from './vertex.ts';
 
 const embedContent: GoogleEmbeddings = {
   body: ([text], { upstreamModel: _, ...settings }) => {
@@ -56,6 +55,10 @@ const predict: GoogleEmbeddings = {
   },
 };
 
-export const vertexEmbeddings: EmbeddingClientCodec = googleEmbeddings((upstreamModel) =>
-  hasEmbedContent(upstreamModel) ? embedContent : predict,
-);
+export function vertexEmbeddings(
+  hasEmbedContent: (upstreamModel: string) => boolean,
+): EmbeddingClientCodec {
+  return googleEmbeddings((upstreamModel) =>
+    hasEmbedContent(upstreamModel) ? embedContent : predict,
+  );
+}

@@ -56,7 +56,7 @@ export function onVertex(dialect: Dialect, { kind, project }: VertexPlatform): D
         hosting: googleHosting,
         codecs: async () => ({
           ...(await dialect.codecs()),
-          embeddings: (await import('./vertex-embeddings.ts')).vertexEmbeddings,
+          embeddings: (await import('./vertex-embeddings.ts')).vertexEmbeddings(hasEmbedContent),
         }),
       };
     case 'anthropic':
@@ -106,7 +106,7 @@ const generateMethods: Readonly<Record<Framing, string>> = {
 };
 
 /** As Google's SDK decides; older models and `gemini-embedding-001` are served by `:predict`. */
-export function hasEmbedContent(upstreamModel: string): boolean {
+function hasEmbedContent(upstreamModel: string): boolean {
   const isGemini = upstreamModel.includes('gemini') && !/gemini-embedding-001$/.test(upstreamModel);
   return isGemini || upstreamModel.includes('maas');
 }

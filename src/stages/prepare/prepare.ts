@@ -146,7 +146,7 @@ export class Preparer {
     };
   }
 
-  /** Cuts of the platform may lie in a member that the protocol replaces, and are made after that. */
+  /** Cuts of a platform may lie in a member that the protocol replaces: they are made after it. */
   #relayedOnce(
     input: RelayInput,
     credential: Credential | undefined,

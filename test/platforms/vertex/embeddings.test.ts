@@ -1,5 +1,5 @@
 // suite: slow
-/** Embeddings on Vertex AI: which requests a call becomes, and the vectors and usage of the reply. */
+/** Embeddings on Vertex AI: the requests that a call becomes, its vectors and its usage. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
@@ -59,7 +59,7 @@ describe.each([
   ['text-embedding-005', 'predict', 9, predictReply],
   ['text-multilingual-embedding-002', 'predict', 9, predictReply],
 ] as const)('%s', (model, method, batch, reply) => {
-  it(`is asked by :${method} for at most ${batch} texts, and each gets its own vector`, async () => {
+  it(`gets at most ${batch} texts by :${method}, and each its own vector`, async () => {
     await fc.assert(
       fc.asyncProperty(texts, async (input) => {
         const { answer, requests, record } = await embed(model, input, reply);
@@ -102,7 +102,7 @@ it.each([
 it.each([
   ['embeddings/vertex-predict.1', 'text-embedding-005', 4],
   ['embeddings/vertex-embedcontent.1', 'gemini-embedding-2', 11],
-] as const)('the recording %s reaches callers of both APIs', async (name, upstreamModel, tokens) => {
+] as const)('%s reaches callers of both APIs', async (name, upstreamModel, tokens) => {
   const { response } = fixture(name);
   const upstream = scriptedUpstream({ headers: json, chunks: [response] });
   const gateway = anyModelGateway({

@@ -1,5 +1,5 @@
 // suite: slow
-/** Errors of Vertex AI, in Google's form and in Anthropic's: whose fault they are, and what follows. */
+/** Errors of Vertex AI, in Google's form and in Anthropic's, and what follows from each. */
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
 import { hostedDialect, placeOf } from '../../../src/platforms/table.ts';
@@ -87,8 +87,8 @@ const rows: Readonly<Record<string, Row>> = {
     status: 400,
     rpc: 'FAILED_PRECONDITION',
     message:
-      'Organization Policy constraint `constraints/vertexai.allowedPartnerModelFeatures` violated ' +
-      'for `projects/p` attempting to use a disallowed feature web_search.',
+      'Organization Policy constraint `constraints/vertexai.allowedPartnerModelFeatures` ' +
+      'violated for `projects/p` attempting to use a disallowed feature web_search.',
     expected: callers,
   },
   'a service account without the role': {

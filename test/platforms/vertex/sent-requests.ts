@@ -1,4 +1,5 @@
 /** What an official client sends to Vertex AI, and what the gateway sends for the same call. */
+import { expect } from 'vitest';
 import type { HeaderMap } from '../../../src/http.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
@@ -84,4 +85,29 @@ export function sentBy({ requests }: Pick<ScriptedUpstream, 'requests'>): readon
 
 function urlOf(input: Parameters<Fetch>[0]): string {
   return input instanceof Request ? input.url : String(input);
+}
+
+/** Headers that may differ, and why. All others must be equal. */
+const acceptedHeaders: Readonly<Record<string, string>> = {
+  accept: 'the gateway asks for events where it asked for a stream',
+  'accept-encoding': 'the gateway asks for bytes that it can read as they arrive',
+  'content-length': 'spaces in the caller’s JSON are kept',
+  'user-agent': 'the name of the client',
+  'x-goog-api-client': 'the name of the client',
+};
+
+function comparable(headers: HeaderMap): HeaderMap {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => !(name in acceptedHeaders) && !name.startsWith('x-stainless-'),
+    ),
+  );
+}
+
+/** That both have sent the same, but for the headers above. */
+export function expectSame(sent: readonly Sent[], official: readonly Sent[]): void {
+  const plain = (all: readonly Sent[]) =>
+    all.map(({ url, headers, body }) => ({ url, headers: comparable(headers), body }));
+  expect(official.length).toBeGreaterThan(0);
+  expect(plain(sent)).toEqual(plain(official));
 }
