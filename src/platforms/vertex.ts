@@ -72,11 +72,11 @@ export function onVertex(dialect: Dialect, { kind, project }: VertexPlatform): D
   }
 }
 
-/** Google's API counts and generates without ids of calls, and embeds one text at a time. */
+/** Without `:batchEmbedContents`, most models take one text at a time. */
 function ofGoogle({ newest, older, ...table }: CapabilityTable): CapabilityTable {
   return {
     ...table,
-    newest: { ...newest, callIds: false, embeddingBatch: 1 },
+    newest: { ...newest, embeddingBatch: 1 },
     older: [
       // Up to 250 texts and 20,000 tokens at once; each text is cut to 2,048 tokens.
       { models: /text-?(?:multilingual-)?embedding/, flags: { embeddingBatch: 9 } },

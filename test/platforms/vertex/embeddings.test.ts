@@ -73,7 +73,7 @@ describe.each([
         );
         expect(record).toMatchObject({ outcome: 'complete', usage: { inputTokens: tokens } });
       }),
-      { numRuns: 15 },
+      { numRuns: 15, examples: [[Array.from({ length: 10 }, () => 'x')]] },
     );
   });
 });

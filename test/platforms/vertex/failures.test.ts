@@ -2,7 +2,7 @@
 /** Errors of Vertex AI, in Google's form and in Anthropic's, and what follows from each. */
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
-import { hostedDialect, placeOf } from '../../../src/platforms/table.ts';
+import { hostedDialect } from '../../../src/platforms/table.ts';
 import { vertex } from '../../../src/platforms/vertex.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import { type FailureRow, rowOf } from '../../../src/stages/upstream/failure-table.ts';
@@ -313,12 +313,5 @@ describe('a token in an error of Vertex AI', () => {
 
   function textOf(value: unknown): string {
     return JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? `${inner}` : inner));
-  }
-});
-
-it('the data of a platform gives the same place as its function', () => {
-  for (const kind of kinds) {
-    const { platform, ...place } = vertex({ kind, project: 'p', location: 'eu' });
-    expect(placeOf(platform)).toEqual(place);
   }
 });
