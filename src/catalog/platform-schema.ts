@@ -43,7 +43,15 @@ const vertex = strict('must be an object', {
   project: label.exactOptional(),
   location: label.exactOptional(),
   baseUrl: origin.exactOptional(),
-} satisfies Members<VertexPlatform>);
+} satisfies Members<VertexPlatform>)
+  .refine(
+    ({ project, kind }) => project !== undefined || kind === 'google',
+    'must have a project: only Gemini is served without one',
+  )
+  .refine(
+    ({ project, location }) => project !== undefined || location === undefined,
+    'must have a project if it has a location: without one the host is the global one',
+  );
 
 const bedrock = strict('must be an object', {
   name: z.literal('bedrock'),

@@ -3,6 +3,7 @@
  * writes the reply, a client codec writes requests for the upstream and reads its replies. Between
  * them are `canonical/embeddings.ts` and `canonical/vectors.ts`. All codecs are synchronous.
  */
+import type { ExtractionRule } from '../bytes/json/stream/string-extractor.ts';
 import type { EmbeddingRequest } from '../canonical/embeddings.ts';
 import type { Vector } from '../canonical/vectors.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -50,13 +51,23 @@ export interface EmbeddingExchange {
   readonly reply: EmbeddingReplyFormat;
 }
 
-/** The names of the members that are read from an upstream's replies. */
+/** Where the vectors and the usage are in an upstream's replies. */
 export interface EmbeddingReplyFormat {
-  readonly list: string;
-  readonly vector: string;
-  /** The member of a result that is the index of its input; undefined if results are in order. */
-  readonly index: string | undefined;
-  readonly usage: string;
-  /** Undefined if it is missing or implausible. */
-  usageOf(usage: JsonValue): Usage | undefined;
+  members(sinks: EmbeddingSinks): NonNullable<ExtractionRule['members']>;
+  /**
+   * Undefined if it is missing or implausible.
+   *
+   * @param usages what the sink has received
+   * @param results how many results the reply has
+   */
+  usageOf(usages: readonly JsonValue[], results: number): Usage | undefined;
+}
+
+/** They take the JSON text of what a reply contains, in its order. */
+export interface EmbeddingSinks {
+  /** A result begins: its vector, and its index if results are not in order, follow. */
+  begin(): void;
+  vector(json: string | undefined): void;
+  index(json: string | undefined): void;
+  usage(json: string | undefined): void;
 }

@@ -12,7 +12,7 @@ import type { FailureReason } from '../failure-reasons.ts';
 import type { JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { Dialect } from './dialect.ts';
-import type { EmbeddingReplyFormat } from './embedding-codec.ts';
+import type { EmbeddingReplyFormat, EmbeddingSinks } from './embedding-codec.ts';
 import { byteBounds, type FailureReport } from './taps/tap.ts';
 
 export interface ExpectedVectors {
@@ -54,7 +54,8 @@ export function embeddingReader(
   expected: ExpectedVectors,
 ): EmbeddingReader {
   const found = new FoundMembers(expected);
-  const extractor = stringExtractor(found.rules(format), maxVectorText);
+  const rule = { members: { ...format.members(found.sinks), error: found.errorRule } };
+  const extractor = stringExtractor(rule, maxVectorText);
   const bounds = byteBounds();
   let isEmpty = true;
   let first: number | undefined;
@@ -74,20 +75,15 @@ export function embeddingReader(
       if (!extractor.isWhole()) return { kind: 'bad', reason: 'upstream_truncated' };
       const vectors = found.vectors();
       if (vectors === undefined) return { kind: 'bad', reason: 'upstream_unusable' };
-      const usage = valueIn(found.usageJson);
-      return {
-        kind: 'vectors',
-        vectors,
-        usage: usage === undefined ? undefined : format.usageOf(usage),
-      };
+      return { kind: 'vectors', vectors, usage: format.usageOf(found.usages, vectors.length) };
     },
   };
 }
 
-/** What the rules of one document have found so far. */
+/** What has been found in one document so far. */
 class FoundMembers {
-  usageJson: string | undefined;
   errorJson: string | undefined;
+  readonly usages: JsonValue[] = [];
   readonly #expected: ExpectedVectors;
   readonly #results: Result[] = [];
   #heldBytes = 0;
@@ -97,47 +93,31 @@ class FoundMembers {
     this.#expected = expected;
   }
 
-  rules(format: EmbeddingReplyFormat): ExtractionRule {
-    const { list, vector, index, usage } = format;
-    const indexRule: ExtractionRule = { text: (json) => this.#takeIndex(json) };
-    return {
-      members: {
-        [list]: {
-          elements: {
-            onBegin: () => this.#beginResult(),
-            members: {
-              [vector]: { text: (json) => this.#takeVector(json) },
-              ...(index === undefined ? {} : { [index]: indexRule }),
-            },
-          },
-        },
-        [usage]: {
-          text: (json) => {
-            this.usageJson = json;
-          },
-        },
-        error: {
-          text: (json) => {
-            this.errorJson = json ?? 'true';
-          },
-        },
-      },
-    };
-  }
+  readonly sinks: EmbeddingSinks = {
+    begin: () => {
+      if (this.#results.length >= this.#expected.count) this.#isUnusable = true;
+      else this.#results.push({ vector: undefined, index: undefined });
+    },
+    vector: (json) => this.#takeVector(json),
+    index: (json) => {
+      const result = this.#results.at(-1);
+      if (result !== undefined) result.index = valueIn(json);
+    },
+    usage: (json) => {
+      const usage = valueIn(json);
+      if (usage !== undefined) this.usages.push(usage);
+    },
+  };
+
+  readonly errorRule: ExtractionRule = {
+    text: (json) => {
+      this.errorJson = json ?? 'true';
+    },
+  };
 
   /** In the order of the inputs; undefined if they can't be used. */
   vectors(): readonly Vector[] | undefined {
     return this.#isUnusable ? undefined : inOrder(this.#results, this.#expected);
-  }
-
-  #beginResult(): void {
-    if (this.#results.length >= this.#expected.count) this.#isUnusable = true;
-    else this.#results.push({ vector: undefined, index: undefined });
-  }
-
-  #takeIndex(json: string | undefined): void {
-    const result = this.#results.at(-1);
-    if (result !== undefined) result.index = valueIn(json);
   }
 
   #takeVector(json: string | undefined): void {

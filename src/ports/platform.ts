@@ -32,11 +32,14 @@ export interface VertexPlatform {
   readonly name: 'vertex';
   /** `google`: Gemini. `anthropic`: Claude. `openapi`: the OpenAI-compatible endpoint. */
   readonly kind: 'google' | 'anthropic' | 'openapi';
-  /** The id of the project. Left out in express mode, which has an API key. */
+  /** The id of the project. Left out in express mode, which serves Gemini with an API key. */
   readonly project?: string;
   /** A region, `us`, `eu` or `global`. Default: `global`. */
   readonly location?: string;
-  /** In place of the host that the location has. */
+  /**
+   * In place of that of the location, up to and including the version:
+   * `https://us-central1-aiplatform.googleapis.com/v1beta1`.
+   */
   readonly baseUrl?: string;
 }
 

@@ -46,14 +46,32 @@ export function cutElements(
   array: Value,
   isCut: (element: Value, index: number) => boolean,
 ): readonly Span[] {
+  return cutsAmong(tape, tape.elements(array), isCut);
+}
+
+/** The same for the members of an object. */
+export function cutMembers(
+  tape: Tape,
+  object: Value,
+  isCut: (member: Value) => boolean,
+): readonly Span[] {
+  return cutsAmong(tape, tape.members(object), isCut);
+}
+
+function cutsAmong(
+  tape: Tape,
+  values: readonly Value[],
+  isCut: (value: Value, index: number) => boolean,
+): readonly Span[] {
   const cuts: Span[] = [];
   let cutStart: number | undefined;
   let keptEnd: number | undefined;
   let lastEnd = 0;
-  for (const [index, element] of tape.elements(array).entries()) {
-    const start = tape.start(element);
-    lastEnd = tape.end(element);
-    if (isCut(element, index)) cutStart ??= start;
+  for (const [index, value] of values.entries()) {
+    // A member begins with its name, which an element does not have.
+    const start = tape.nameStart(value) || tape.start(value);
+    lastEnd = tape.end(value);
+    if (isCut(value, index)) cutStart ??= start;
     else {
       if (cutStart !== undefined) cuts.push({ start: cutStart, end: start });
       cutStart = undefined;
@@ -62,6 +80,47 @@ export function cutElements(
   }
   if (cutStart !== undefined) cuts.push({ start: keptEnd ?? cutStart, end: lastEnd });
   return cuts;
+}
+
+/**
+ * The spans of the members at a path, in which `[]` stands for each element:
+ * `contents[].parts[].functionCall.id`. Each is a member of an object in the path.
+ */
+export function cutPath(tape: Tape, path: string, from: Value = root): readonly Span[] {
+  const steps = path.split('.');
+  const name = steps.at(-1) ?? '';
+  // Most bodies have no such member, and need no more than a search.
+  if (!tape.bytes.includes(`"${name}"`)) return [];
+  return cutsBelow(tape, from, steps);
+}
+
+function cutsBelow(
+  tape: Tape,
+  holder: Value,
+  [step = '', ...rest]: readonly string[],
+): readonly Span[] {
+  if (rest.length === 0) return cutMembers(tape, holder, (value) => tape.isNamed(value, step));
+  const isList = step.endsWith('[]');
+  const inner = tape.get(holder, isList ? step.slice(0, -2) : step);
+  if (inner === none) return [];
+  if (!isList) return cutsBelow(tape, inner, rest);
+  return tape.elements(inner).flatMap((element) => cutsBelow(tape, element, rest));
+}
+
+/** The text of a value without these parts of it, which are in order. */
+export function textWithout(tape: Tape, value: Value, cuts: readonly Span[]): string {
+  let text = '';
+  let from = tape.start(value);
+  for (const { start, end } of cuts) {
+    if (start < from || end > tape.end(value)) continue;
+    text += textOf(tape.body, from, start);
+    from = end;
+  }
+  return text + textOf(tape.body, from, tape.end(value));
+}
+
+export function inOrder(spans: readonly Span[]): readonly Span[] {
+  return spans.toSorted((one, other) => one.start - other.start);
 }
 
 /**

@@ -33,9 +33,14 @@ export const openaiEmbeddings: EmbeddingClientCodec = {
 };
 
 const openaiEmbeddingReply: EmbeddingReplyFormat = {
-  list: 'data',
-  vector: 'embedding',
-  index: 'index',
-  usage: 'usage',
-  usageOf: openaiEmbeddingUsage,
+  members: ({ begin, vector, index, usage }) => ({
+    data: {
+      elements: {
+        onBegin: begin,
+        members: { embedding: { text: vector }, index: { text: index } },
+      },
+    },
+    usage: { text: usage },
+  }),
+  usageOf: (usages) => openaiEmbeddingUsage(usages.at(-1)),
 };

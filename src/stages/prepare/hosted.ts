@@ -7,7 +7,12 @@ import type { HostedCall, HostedEdits, HostedRequest, Hosting } from '../../dial
 import type { HeaderMap } from '../../http.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { ForwardedParts } from '../../protocols/protocol.ts';
-import { droppedNote, type Prepared, type PreparedCall } from './prepared-call.ts';
+import {
+  droppedNote,
+  type Prepared,
+  type PreparedCall,
+  type PreparedRequest,
+} from './prepared-call.ts';
 
 /** A call for a channel whose models a platform hosts. */
 export interface HostedTarget extends HostedCall {
@@ -44,6 +49,15 @@ export function hostedTranslation(
 ): Prepared {
   // A codec that sends several requests is the platform's own where they differ there.
   if ('kind' in prepared || prepared.series !== undefined) return prepared;
+  return hostedBody(prepared, target, isStrict);
+}
+
+/** Changes a body that is not the caller's any more. */
+export function hostedBody(
+  prepared: PreparedRequest,
+  target: HostedTarget,
+  isStrict: boolean,
+): PreparedRequest {
   const length = prepared.body.reduce((sum, piece) => sum + piece.length, 0);
   const tape = scanBody(bodyFromChunks([...prepared.body], length));
   const edited = hostedEdits(target, tape, undefined);

@@ -2,7 +2,7 @@
  * Prepares a call for a channel: relays it if the upstream speaks the caller's dialect, else
  * translates it.
  */
-import type { Span } from '../../bytes/json/text.ts';
+import { inOrder } from '../../bytes/json/edit-elements.ts';
 import type { GuardedUse } from '../../call.ts';
 import type { ImageCounter } from '../../dialects/dialect.ts';
 import { brokenReply, type StreamTap } from '../../dialects/taps/tap.ts';
@@ -20,6 +20,7 @@ import { type Credential, servingAccount } from '../upstream/credential.ts';
 import type { CallTranslator } from './call-translator.ts';
 import {
   type HostedTarget,
+  hostedBody,
   hostedEdits,
   hostedTarget,
   hostedTranslation,
@@ -122,7 +123,7 @@ export class Preparer {
   ): PreparedRequest {
     const { call, channel, rules } = input;
     const { references } = this.#admitted;
-    const relayed = prepareRelayed(input, this.#moreEdits(channel, credential, hosted));
+    const relayed = this.#relayedOnce(input, credential, hosted);
     const { repair, refusesSealed } = rules;
     const report = (): void => this.#upstreams.reportRepair(channel.id);
     const prepared =
@@ -143,6 +144,21 @@ export class Preparer {
         return prepared.replyToRefusal(refusal);
       },
     };
+  }
+
+  /** Cuts of a platform may lie in a member that the protocol replaces: they are made after it. */
+  #relayedOnce(
+    input: RelayInput,
+    credential: Credential | undefined,
+    hosted: HostedTarget | undefined,
+  ): PreparedRequest {
+    const { call, channel, rules, upstreamModel } = input;
+    const isReplaced =
+      hosted !== undefined &&
+      rules.edits(call, upstreamModel, channel).some(({ value = '' }) => /^[[{]/.test(value));
+    if (!isReplaced) return prepareRelayed(input, this.#moreEdits(channel, credential, hosted));
+    const relayed = prepareRelayed(input, this.#moreEdits(channel, credential, undefined));
+    return hostedBody(relayed, hosted, this.#admitted.model.strict === true);
   }
 
   /**
@@ -177,10 +193,6 @@ export class Preparer {
       notes: droppedNote([...changed, ...unasked], model.strict === true, new Set(unasked)),
     };
   }
-}
-
-function inOrder(spans: readonly Span[]): readonly Span[] {
-  return spans.toSorted((one, other) => one.start - other.start);
 }
 
 /** The upstream may be unable to read encrypted content of unknown origin: it can be left out. */

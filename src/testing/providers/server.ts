@@ -1,6 +1,7 @@
 /**
- * A real HTTP server that behaves like OpenAI, Google and Anthropic. It plays recorded traffic, or
- * scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process alive.
+ * A real HTTP server that behaves like OpenAI, Google, Anthropic and Vertex AI. It plays recorded
+ * traffic, or scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process
+ * alive.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -15,6 +16,7 @@ import {
   StoredResponses,
 } from './provider.ts';
 import type { Script } from './scripts.ts';
+import { vertex } from './vertex.ts';
 
 /** Options of the fake upstream, all optional. */
 export interface FakeUpstreamOptions {
@@ -45,6 +47,8 @@ export interface FakeUpstream {
   readonly geminiBaseUrl: string;
   /** For a channel of the anthropic dialect: `http://127.0.0.1:1234/v1`. */
   readonly anthropicBaseUrl: string;
+  /** For `vertex({ baseUrl })`: `http://127.0.0.1:1234/v1`. */
+  readonly vertexBaseUrl: string;
   /** All calls since the start or the last reset, in order of arrival. */
   readonly calls: readonly RecordedCall[];
   /** Returns each call once, oldest first; waits for the next one if there is none. */
@@ -66,7 +70,7 @@ export interface FakeUpstream {
 }
 
 // OpenAI is last, since it owns every path, in order to refuse unknown ones.
-const providers: readonly Provider[] = [gemini, anthropic, openai];
+const providers: readonly Provider[] = [vertex, gemini, anthropic, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
@@ -101,6 +105,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     openaiBaseUrl: `${origin}/v1`,
     geminiBaseUrl: `${origin}/v1beta`,
     anthropicBaseUrl: `${origin}/v1`,
+    vertexBaseUrl: `${origin}/v1`,
     calls: log.calls,
     nextCall: () => log.next(),
     enqueue: (...added) => {

@@ -113,14 +113,14 @@ function partShape(part: JsonObject): Shape | typeof read {
 
 const token: Shape = { token: read, logProbability: read };
 
-/** Dropped on purpose: safety ratings of unblocked content, average logprob, token count. */
+/** Dropped on purpose: safety ratings of unblocked content, average logprob, score, token count. */
 const candidate: Shape = {
   index: read,
   content: { role: read, parts: partShape },
   ...reads('finishReason', 'finishMessage', 'safetyRatings', 'groundingMetadata'),
   ...reads('citationMetadata', 'urlContextMetadata'),
   logprobsResult: { chosenCandidates: token, topCandidates: { candidates: token } },
-  ...reads('avgLogprobs', 'tokenCount'),
+  ...reads('avgLogprobs', 'score', 'tokenCount'),
 };
 
 /** Details for billing the host's account. Callers get the totals. */
@@ -128,7 +128,7 @@ const usage: Shape = {
   ...reads('promptTokenCount', 'promptTokensDetails', 'toolUsePromptTokenCount'),
   ...reads('toolUsePromptTokensDetails', 'cachedContentTokenCount', 'cacheTokensDetails'),
   ...reads('candidatesTokenCount', 'candidatesTokensDetails', 'thoughtsTokenCount'),
-  ...reads('totalTokenCount', 'trafficType', 'serviceTier'),
+  ...reads('totalTokenCount', 'trafficType', 'serviceTier', 'billablePromptUsage'),
 };
 
 const response: Shape = {
