@@ -34,7 +34,8 @@ export interface Translations {
 
 /** Creates an empty list. `report` gets what a module threw while it was loaded. */
 export function translations(report: (error: unknown) => void): Translations {
-  const known = new Map<Protocol, Map<Dialect, LoadedTranslation>>();
+  // Weak, because each channel on a platform has a dialect of its own.
+  const known = new Map<Protocol, WeakMap<Dialect, LoadedTranslation>>();
   const find = (protocol: Protocol, dialect: Dialect) => known.get(protocol)?.get(dialect);
   const loadOne = async (protocol: Protocol, dialect: Dialect): Promise<void> => {
     const [{ callTranslator: translatorOf }, server, client] = await Promise.all([
@@ -42,7 +43,7 @@ export function translations(report: (error: unknown) => void): Translations {
       protocol.codecs(),
       dialect.codecs(),
     ]);
-    const byDialect = known.get(protocol) ?? new Map<Dialect, LoadedTranslation>();
+    const byDialect = known.get(protocol) ?? new WeakMap<Dialect, LoadedTranslation>();
     known.set(protocol, byDialect.set(dialect, { translatorOf, server, client }));
   };
   return {
