@@ -2,8 +2,8 @@
  * What Bedrock refuses of Anthropic's API, as of November 2026: flags of `anthropic-beta`, and the
  * members and tools that mean nothing without them.
  *
- * Sources: docs.aws.amazon.com/bedrock (Anthropic Claude Messages API), the table of BerriAI/litellm
- * (anthropic_beta_headers_config.json) and what is named at a row.
+ * Sources: docs.aws.amazon.com/bedrock (Anthropic Claude Messages API), the table of
+ * BerriAI/litellm (anthropic_beta_headers_config.json) and what is named at a row.
  */
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { cutElements } from '../../bytes/json/edit-elements.ts';

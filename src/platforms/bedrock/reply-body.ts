@@ -3,7 +3,7 @@ import { parseBounded } from '../../bounded-json.ts';
 import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
 import { asBuffer } from '../../bytes/decode.ts';
 import { jsonText, oneLine } from '../../canonical/raw-json.ts';
-import { UpstreamError } from '../../errors.ts';
+import { isError, UpstreamError } from '../../errors.ts';
 import { type JsonValue, member, nonEmpty } from '../../json.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
 import { streamErrorType } from './errors.ts';
@@ -42,7 +42,7 @@ function readingSink(body: UpstreamBody, reader: BodyReader, sink: ByteSink): By
     if (output.byteLength() > 0) sink.write(output.drain());
     if (!isBroken) return true;
     body.abort();
-    sink.fail(failure instanceof Error ? failure : broken());
+    sink.fail(isError(failure) ? failure : broken());
     return false;
   };
   return {
@@ -141,7 +141,7 @@ function stated(data: Buffer, name: string): JsonValue | undefined {
   return member(parseBounded(data.toString('utf8')), name);
 }
 
-/** Anthropic's clients need the name of each event. Events without a type only say that AWS works. */
+/** Anthropic's clients need the name of each event. */
 function framed(type: string, data: Buffer): Buffer {
   const line = data.includes('\n') || data.includes('\r') ? withoutLineEnds(data) : data;
   return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), line, lineEnds]);

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick host
 /** Event streams are read as AWS's own codec reads them, however their bytes arrive. */
 
 import { crc32 } from 'node:zlib';

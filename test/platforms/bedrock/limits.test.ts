@@ -107,10 +107,17 @@ const whole = {
   chunks: ['{"type":"message","content":[],"usage":{"input_tokens":1,"output_tokens":1}}'],
 };
 
+interface SendOptions {
+  readonly betas?: string;
+  readonly version?: string;
+  readonly strict?: boolean;
+  readonly channel?: Partial<Channel>;
+}
+
 async function send(
   kind: 'mantle' | 'runtime',
   members: object,
-  { betas = '', version = '2023-06-01', strict = false, channel = {} as Partial<Channel> } = {},
+  { betas = '', version = '2023-06-01', strict = false, channel = {} }: SendOptions = {},
 ) {
   const upstream = scriptedUpstream(whole);
   const place = bedrock({ region: 'us-east-1', kind });
@@ -189,7 +196,8 @@ describe.each(['mantle', 'runtime'] as const)('a request to %s', (kind) => {
     const channel = { ...bedrock({ region: 'us-east-1', kind }), upstreamModel: 'm' };
     const gateway = anyModelGateway({ upstream, channel });
     const rest =
-      '"max_tokens" : 9,"x":[1.0, 12345678901234567890] ,"messages":[{"role":"user","content":"\\u0041"}]';
+      '"max_tokens" : 9,"x":[1.0, 12345678901234567890] ,' +
+      '"messages":[{"role":"user","content":"\\u0041"}]';
 
     await gateway.call({ path: '/v1/messages', body: `{"model":"m",${rest}}` });
 

@@ -1,6 +1,11 @@
 /** A server that records what it gets, and answers as Bedrock would. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { expect } from 'vitest';
+import type { Channel } from '../../../src/ports/catalog.ts';
+import { undiciClient } from '../../../src/upstream/undici-client.ts';
+import { anyModelGateway } from '../../support/any-model-gateway.ts';
 import { closed, listening } from '../../support/servers.ts';
+import { modelId } from './calls.ts';
 import { asServerSent, chunk, replyEvents, streamHeaders } from './messages.ts';
 
 export interface Recorded {
@@ -11,8 +16,20 @@ export interface Recorded {
   readonly body: Buffer;
 }
 
+export interface CallOptions {
+  /** Default: `/v1/messages` */
+  readonly path?: string;
+  readonly search?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 export interface Recorder {
   readonly origin: string;
+  /**
+   * Sends a call through a gateway, and returns what arrives here. The caller's version of the API
+   * is that of Anthropic's newest client.
+   */
+  throughGateway(channel: Partial<Channel>, body: object, options?: CallOptions): Promise<Recorded>;
   /** The last request. */
   last(): Recorded;
   forget(): void;
@@ -103,20 +120,41 @@ export async function startRecorder(): Promise<Recorder> {
     });
   });
   const origin = await listening(server);
+  const upstream = undiciClient();
+  const last = (): Recorded => {
+    const latest = requests.at(-1);
+    if (latest === undefined) throw new Error('Nothing was sent.');
+    return latest;
+  };
   return {
     origin,
-    last: () => {
-      const last = requests.at(-1);
-      if (last === undefined) throw new Error('Nothing was sent.');
-      return last;
+    throughGateway: async (channel, body, { path = '/v1/messages', search = '', headers } = {}) => {
+      const gateway = anyModelGateway({
+        upstream,
+        model: { maxOutputTokens: 4_000 },
+        channel: { upstreamModel: modelId, ...channel },
+      });
+      const { status, text } = await gateway.call({
+        path,
+        search,
+        headers: { 'anthropic-version': '2026-10-21', ...headers },
+        body: JSON.stringify({ model: 'm', ...body }),
+      });
+      expect(text, `status ${status}`).not.toContain('"error"');
+      expect(status).toBe(200);
+      return last();
     },
+    last,
     forget: () => {
       requests.length = 0;
     },
     refuseNext: (status, headers) => {
       refusal = { status, headers };
     },
-    close: () => closed(server),
+    close: async () => {
+      await upstream.close();
+      await closed(server);
+    },
   };
 }
 

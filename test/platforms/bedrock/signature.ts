@@ -14,8 +14,10 @@ export interface ReceivedRequest {
   readonly body: Uint8Array;
 }
 
-const authorizationForm =
-  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;
+const authorizationForm = new RegExp(
+  String.raw`^AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ` +
+    'SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$',
+);
 
 export interface SignatureFacts {
   readonly accessKeyId: string;
