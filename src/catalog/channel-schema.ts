@@ -153,6 +153,7 @@ export const channelSchema: z.ZodType = strict(
     credential,
     account: name.optional(),
     upstreamModel: name.optional(),
+    countModel: name.optional(),
     priority: z.number('must be a number; lower is tried first').optional(),
     weight: z
       .number('must be a number of 0 or above; 0 takes no calls')
@@ -182,6 +183,7 @@ const channelRemedies: ReadonlyMap<unknown, string> = new Map([
   ['account', 'Leave it out for an account of its own'],
   ['capabilities', "Leave it out for those of the dialect's own provider"],
   ['cost', 'Leave it out if it is not known'],
+  ['countModel', 'Leave it out for an estimate'],
   ['groups', 'Leave it out for all groups of the model'],
   ['headers', 'Leave it out for none'],
   ['hideErrors', 'Leave it out for false'],

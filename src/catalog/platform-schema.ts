@@ -1,5 +1,6 @@
 /** Validates the platform of a channel. Each message completes a sentence that begins with a path. */
 import { z } from 'zod';
+import { bedrockProblem } from '../platforms/bedrock/bedrock.ts';
 import type {
   AzurePlatform,
   BedrockPlatform,
@@ -55,11 +56,16 @@ const vertex = strict('must be an object', {
 
 const bedrock = strict('must be an object', {
   name: z.literal('bedrock'),
-  kind: kind(['mantle', 'runtime']),
+  kind: kind(['mantle', 'runtime', 'anthropic']),
   region: label,
   dialect: kind(['anthropic', 'openai']).exactOptional(),
   baseUrl: origin.exactOptional(),
-} satisfies Members<BedrockPlatform>);
+  workspaceId: label.exactOptional(),
+} satisfies Members<BedrockPlatform>).superRefine((platform, context) => {
+  const problem = bedrockProblem(platform);
+  if (problem === undefined) return;
+  context.addIssue({ code: 'custom', path: [problem.member], message: problem.message });
+});
 
 export const platformSchema: z.ZodType<Platform> = z.discriminatedUnion(
   'name',

@@ -23,15 +23,18 @@ export function placeOf(platform: Platform): Place | undefined {
   }
 }
 
-/** The dialect as the upstreams of a platform speak it. */
-export function hostedDialect(dialect: Dialect, platform: Platform | undefined): Dialect {
+/** The dialect as the upstreams of a channel's platform speak it. */
+export function hostedDialect(
+  dialect: Dialect,
+  { platform, countModel }: Pick<Channel, 'platform' | 'countModel'>,
+): Dialect {
   switch (platform?.name) {
     case 'azure':
       return onAzure(dialect, platform);
     case 'vertex':
       return onVertex(dialect, platform);
     case 'bedrock':
-      return onBedrock(dialect, platform);
+      return onBedrock(dialect, platform, countModel);
     default:
       return dialect;
   }

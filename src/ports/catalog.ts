@@ -292,6 +292,12 @@ export interface Channel {
   readonly account?: string;
   /** The account's name for the model. Default: the model's id. */
   readonly upstreamModel?: string;
+  /**
+   * The account's name for the model whose tokens are counted, where `CountTokens` of Bedrock
+   * refuses the other: a foundation model in place of an inference profile. Default: on
+   * `bedrock({ kind: 'runtime' })` counts are estimated; elsewhere `upstreamModel`.
+   */
+  readonly countModel?: string;
   /** Channels with a lower number are tried first. Default: 0. */
   readonly priority?: number;
   /**

@@ -50,14 +50,19 @@ export interface VertexPlatform {
  */
 export interface BedrockPlatform {
   readonly name: 'bedrock';
-  /** `mantle`: the provider's own paths on Bedrock. `runtime`: `InvokeModel`, for Claude. */
-  readonly kind: 'mantle' | 'runtime';
+  /**
+   * `mantle`: the paths of Anthropic and OpenAI on Bedrock. `runtime`: `InvokeModel` for Claude,
+   * with inference profiles and ARNs, and OpenAI's paths. `anthropic`: Claude Platform on AWS.
+   */
+  readonly kind: 'mantle' | 'runtime' | 'anthropic';
   /** `us-east-1` */
   readonly region: string;
-  /** The dialect of the models on `mantle`. Default: `anthropic`. */
+  /** The dialect of the models. Default: `anthropic`. */
   readonly dialect?: 'anthropic' | 'openai';
-  /** In place of the region's host. */
+  /** In place of the region's URL, with its path: of a VPC endpoint, or of another path. */
   readonly baseUrl?: string;
+  /** The workspace on Claude Platform on AWS, which requires it. */
+  readonly workspaceId?: string;
 }
 
 /** A host of models, as plain data. */

@@ -57,8 +57,9 @@ export interface UpstreamBody {
 export interface UpstreamResponse {
   readonly status: number;
   /**
-   * The gateway reads `content-type`, `retry-after`, `retry-after-ms` and `date`. Others may be
-   * left out. The client itself must decode a `content-encoding`.
+   * The gateway reads `content-type`, `retry-after`, `retry-after-ms`, `date` and, for errors of
+   * AWS, `x-amzn-errortype`. Others may be left out. The client itself must decode a
+   * `content-encoding`.
    */
   readonly headers: HeaderMap;
   readonly body: UpstreamBody;

@@ -315,13 +315,12 @@ export type Route =
     };
 
 export function isRelayed(
-  { dialect: ownDialect, relayCapability, operation }: Protocol,
+  { dialect: ownDialect, relayCapability }: Protocol,
   dialect: Dialect,
   { capabilities: own }: Pick<Channel, 'capabilities'>,
   upstreamModel: string,
 ): boolean {
   if (ownDialect !== dialect.name) return false;
-  if (dialect.hosting?.relays?.(operation.name) === false) return false;
   return (
     relayCapability === undefined ||
     capabilitiesOf(dialect.capabilities, upstreamModel, own)[relayCapability]

@@ -243,7 +243,10 @@ function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'b
 }
 
 /** Most other headers are skipped without decoding the name. */
-const readHeaders = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'];
+const readHeaders = [
+  ...['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'],
+  'x-amzn-errortype',
+];
 /** The length and the first letter of each, in one number. */
 const headerHashes: ReadonlySet<number> = new Set(
   readHeaders.map((name) => name.length * 256 + name.charCodeAt(0)),

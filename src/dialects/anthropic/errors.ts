@@ -41,12 +41,16 @@ export function anthropicErrorText(error: GatewayError, requestId: string): stri
   return jsonText({
     type: 'error',
     error: {
-      type: typesByStatus.get(statusOf[error.code]) ?? 'invalid_request_error',
+      type: errorTypeOf(statusOf[error.code]),
       message: namedMessage(error),
       ...(errorCode === undefined ? {} : { details: { error_code: errorCode } }),
     },
     request_id: requestId,
   });
+}
+
+export function errorTypeOf(status: number): string {
+  return typesByStatus.get(status) ?? 'invalid_request_error';
 }
 
 /** The SDK's tool runner goes on without a thread if the error for `thread` has this code. */

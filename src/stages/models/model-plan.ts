@@ -35,7 +35,7 @@ export interface ChannelPlan {
   /** The name of the model on the account, among those of all channels. */
   readonly activityName: string;
   /** Whether calls of the protocol are relayed, and not translated. */
-  isRelayed(protocol: Protocol): boolean;
+  isRelayed(protocol: Protocol, operation: Call['operation']): boolean;
   /**
    * Path and query of a relayed call, below the base URL; undefined for a translated one.
    *
@@ -177,12 +177,14 @@ function relaysOf(
     return relay;
   };
   return {
-    isRelayed: (protocol) => relayOf(protocol).isRelayed,
+    isRelayed: (protocol, { name }) =>
+      relayOf(protocol).isRelayed && dialect?.hosting?.relays?.(name) !== false,
     relayPath: (protocol, call) => {
       const relay = relayOf(protocol);
-      if (dialect === undefined || !relay.isRelayed) return undefined;
-      const { paths } = relay;
       const { operation, framing } = call;
+      if (dialect === undefined || !relay.isRelayed) return undefined;
+      if (dialect.hosting?.relays?.(operation.name) === false) return undefined;
+      const { paths } = relay;
       const known = paths[operation.name]?.[framing];
       if (known !== undefined) return known;
       const path = upstreamPath(dialect, call, upstreamModel, protocol.relay.paths);
@@ -202,7 +204,7 @@ function merged(timeouts: Timeouts, overrides: Partial<Timeouts> | undefined): T
 
 function accountOf(channel: Channel, dialects: DialectTable): Account {
   const known = dialects[channel.dialect];
-  const dialect = known && hostedDialect(known, channel.platform);
+  const dialect = known && hostedDialect(known, channel);
   const { origin, basePath } = splitBaseUrl(channel.baseUrl);
   let last: Access | undefined;
   return {

@@ -101,7 +101,7 @@ export class Preparer {
   readAhead({ dialect, isRelayed }: ChannelPlan): Promise<void> | undefined {
     const { call, references, route } = this.#admitted;
     const { protocol } = route;
-    if (dialect === undefined || isRelayed(protocol)) return undefined;
+    if (dialect === undefined || isRelayed(protocol, call.operation)) return undefined;
     const { translations } = this.#upstreams;
     const loading = translations.load(protocol, dialect);
     if (loading !== undefined) return loading;

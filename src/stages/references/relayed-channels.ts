@@ -14,7 +14,9 @@ export function relayedChannels({
 }: Pick<Admitted, 'key' | 'plan' | 'route'>): readonly Channel[] {
   const pool = plan.pool(protocol, key.group);
   if (typeof pool === 'string') return [];
-  return pool.channels.filter((channel) => plan.channel(channel).isRelayed(protocol));
+  return pool.channels.filter((channel) =>
+    plan.channel(channel).isRelayed(protocol, protocol.operation),
+  );
 }
 
 /** Reports the model of a call, if it is such a model. */

@@ -130,7 +130,9 @@ async function askProvider(
   if (!model) throw storedReplyNotFound(route.id);
   received.progress.modelId = model.id;
   const plan = deps.plans.of(model, settings);
-  const channels = model.channels.map(plan.channel).filter((one) => one.isRelayed(route.protocol));
+  const { protocol } = route;
+  const plans = model.channels.map(plan.channel);
+  const channels = plans.filter((one) => one.isRelayed(protocol, protocol.operation));
   for (const channelPlan of channels) {
     const secret = await secretFor(channelPlan, request, { model, entry }, deps.upstreams);
     if (secret === undefined) continue;

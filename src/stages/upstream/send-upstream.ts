@@ -142,7 +142,9 @@ class Sending {
 }
 
 /** The headers that the gateway reads: see `UpstreamResponse`. */
-const readHeaders = ['content-type', 'retry-after', 'retry-after-ms', 'date'] as const;
+const readHeaders: readonly string[] = [
+  ...['content-type', 'retry-after', 'retry-after-ms', 'date', 'x-amzn-errortype'],
+];
 
 /**
  * Reads a response once; undefined if it does not keep to the contract. Members may be inherited;

@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { anthropic } from './anthropic.ts';
+import { bedrock } from './bedrock.ts';
 import { type Exchange, openExchange, play, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
@@ -49,6 +50,11 @@ export interface FakeUpstream {
   readonly anthropicBaseUrl: string;
   /** For `vertex({ baseUrl })`: `http://127.0.0.1:1234/v1`. */
   readonly vertexBaseUrl: string;
+  /**
+   * For `bedrock()`: `runtime` for Claude, and `mantle` for Claude; that for OpenAI's models has
+   * `openai` in place of `anthropic`.
+   */
+  readonly bedrockBaseUrls: { readonly runtime: string; readonly mantle: string };
   /** All calls since the start or the last reset, in order of arrival. */
   readonly calls: readonly RecordedCall[];
   /** Returns each call once, oldest first; waits for the next one if there is none. */
@@ -70,7 +76,7 @@ export interface FakeUpstream {
 }
 
 // OpenAI is last, since it owns every path, in order to refuse unknown ones.
-const providers: readonly Provider[] = [vertex, gemini, anthropic, openai];
+const providers: readonly Provider[] = [vertex, gemini, anthropic, bedrock, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
@@ -106,6 +112,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     geminiBaseUrl: `${origin}/v1beta`,
     anthropicBaseUrl: `${origin}/v1`,
     vertexBaseUrl: `${origin}/v1`,
+    bedrockBaseUrls: { runtime: origin, mantle: `${origin}/bedrock-mantle/anthropic/v1` },
     calls: log.calls,
     nextCall: () => log.next(),
     enqueue: (...added) => {

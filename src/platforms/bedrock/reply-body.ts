@@ -1,0 +1,184 @@
+/** Gives the replies of `InvokeModel` and `CountTokens` the form that Anthropic gives them. */
+import { parseBounded } from '../../bounded-json.ts';
+import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { asBuffer } from '../../bytes/decode.ts';
+import { jsonText, oneLine } from '../../canonical/raw-json.ts';
+import { isError, UpstreamError } from '../../errors.ts';
+import { type JsonValue, member, nonEmpty } from '../../json.ts';
+import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
+import { streamErrorType } from './errors.ts';
+import { broken, type EventMessage, EventStreamDecoder } from './event-stream.ts';
+
+/** Turns the pieces of a body into those of another. `end` is called when all have arrived. */
+interface BodyReader {
+  /** Throws an UpstreamError if the body is broken; what came before has been put out. */
+  write(chunk: Uint8Array, put: (bytes: Uint8Array) => void): void;
+  end(put: (bytes: Uint8Array) => void): void;
+}
+
+function readBody(body: UpstreamBody, reader: BodyReader): UpstreamBody {
+  return {
+    // A body that has arrived is delivered by `start` too.
+    takeWhole: () => undefined,
+    start: (sink) => body.start(readingSink(body, reader, sink)),
+    pause: () => body.pause(),
+    resume: () => body.resume(),
+    abort: () => body.abort(),
+  };
+}
+
+function readingSink(body: UpstreamBody, reader: BodyReader, sink: ByteSink): ByteSink {
+  let isBroken = false;
+  const passOn = (read: (put: (bytes: Uint8Array) => void) => void): boolean => {
+    if (isBroken) return false;
+    const output = new ChunkBuffer();
+    let failure: unknown;
+    try {
+      read((bytes) => output.add(bytes));
+    } catch (error) {
+      failure = error;
+      isBroken = true;
+    }
+    if (output.byteLength() > 0) sink.write(output.drain());
+    if (!isBroken) return true;
+    body.abort();
+    sink.fail(isError(failure) ? failure : broken());
+    return false;
+  };
+  return {
+    write: (chunk) => void passOn((put) => reader.write(chunk, put)),
+    end: () => {
+      if (passOn((put) => reader.end(put))) sink.end();
+    },
+    fail: (error) => {
+      if (!isBroken) sink.fail(error);
+    },
+  };
+}
+
+/** The reply of `InvokeModelWithResponseStream` as Anthropic's server-sent events. */
+export function eventsOfMessages(body: UpstreamBody): UpstreamBody {
+  const decoder = new EventStreamDecoder();
+  const writer = new EventWriter();
+  return readBody(body, {
+    write: (chunk, put) => decoder.write(chunk, (message) => put(writer.write(message))),
+    end: (put) => {
+      put(writer.rest());
+      if (!decoder.isBetweenMessages()) {
+        throw new UpstreamError('body', 'upstream_stream_truncated');
+      }
+    },
+  });
+}
+
+const metricsMember = 'amazon-bedrock-invocationMetrics';
+/** Counts as a byte of a stream without content, of which there may be only so many. */
+const comment = Buffer.from(':\n\n');
+const none = Buffer.alloc(0);
+
+class EventWriter {
+  /** A `message_delta` without usage, which the metrics of the `message_stop` after it have. */
+  #withoutUsage: Buffer | undefined;
+
+  write({ headers, payload }: EventMessage): Uint8Array {
+    const kind = headers.get(':message-type');
+    const type = headers.get(':event-type') ?? '';
+    if (kind === 'event' && type === 'chunk') return this.#writeChunk(payload);
+    const exception = kind === 'event' ? type : headers.get(':exception-type');
+    const name = exception ?? headers.get(':error-code') ?? '';
+    // A new kind of event that has nothing to do with the reply.
+    if (kind === 'event' && !name.endsWith('Exception')) return comment;
+    const document = parseBounded(payload.toString('utf8'));
+    const message = nonEmpty(member(document, 'message')) ?? headers.get(':error-message');
+    const error = { type: streamErrorType(name), message: message ?? name };
+    const data = Buffer.from(oneLine(jsonText({ type: 'error', error })));
+    return Buffer.concat([this.rest(), framed('error', data)]);
+  }
+
+  /** What is still held back. */
+  rest(): Buffer {
+    const held = this.#withoutUsage;
+    this.#withoutUsage = undefined;
+    return held === undefined ? none : framed('message_delta', held);
+  }
+
+  #writeChunk(payload: Buffer): Uint8Array {
+    const bytes = member(parseBounded(payload.toString('utf8')), 'bytes');
+    if (typeof bytes !== 'string') return comment;
+    const data = Buffer.from(bytes, 'base64');
+    const type = typeOf(data);
+    if (type === undefined) return comment;
+    if (type === 'message_delta' && stated(data, 'usage') === undefined) {
+      const before = this.rest();
+      this.#withoutUsage = data;
+      return before;
+    }
+    if (type === 'message_stop' && this.#withoutUsage !== undefined) this.#addUsage(data);
+    return Buffer.concat([this.rest(), framed(type, data)]);
+  }
+
+  #addUsage(stop: Buffer): void {
+    const held = this.#withoutUsage;
+    const metrics = stated(stop, metricsMember);
+    const end = held?.lastIndexOf('}') ?? -1;
+    if (held === undefined || metrics === undefined || end < 0) return;
+    const usage = jsonText({
+      input_tokens: countIn(metrics, 'inputTokenCount'),
+      output_tokens: countIn(metrics, 'outputTokenCount'),
+      cache_read_input_tokens: countIn(metrics, 'cacheReadInputTokenCount'),
+      cache_creation_input_tokens: countIn(metrics, 'cacheWriteInputTokenCount'),
+    });
+    this.#withoutUsage = Buffer.concat([held.subarray(0, end), Buffer.from(`,"usage":${usage}}`)]);
+  }
+}
+
+function countIn(metrics: JsonValue, name: string): number | undefined {
+  const count = member(metrics, name);
+  return typeof count === 'number' ? count : undefined;
+}
+
+function stated(data: Buffer, name: string): JsonValue | undefined {
+  return member(parseBounded(data.toString('utf8')), name);
+}
+
+/** Anthropic's clients need the name of each event. */
+function framed(type: string, data: Buffer): Buffer {
+  const line = data.includes('\n') || data.includes('\r') ? withoutLineEnds(data) : data;
+  return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), line, lineEnds]);
+}
+
+const lineEnds = Buffer.from('\n\n');
+
+/** JSON has no line ends inside of strings, and those between its values mean nothing. */
+function withoutLineEnds(data: Buffer): Buffer {
+  return Buffer.from(data.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte)));
+}
+
+const firstType = /^\{"type":"(\w{1,64})"[,}]/;
+
+function typeOf(data: Buffer): string | undefined {
+  const [, first] = firstType.exec(data.toString('latin1', 0, 96)) ?? [];
+  if (first !== undefined) return first;
+  const type = stated(data, 'type');
+  return typeof type === 'string' && /^\w{1,64}$/.test(type) ? type : undefined;
+}
+
+const maxCountBytes = 64 * 1024;
+
+/** The reply of `CountTokens` as that of Anthropic's `count_tokens`. */
+export function countOfTokens(body: UpstreamBody): UpstreamBody {
+  const collected = new ChunkBuffer();
+  return readBody(body, {
+    write: (chunk) => {
+      collected.add(chunk);
+      if (collected.byteLength() > maxCountBytes) {
+        throw new UpstreamError('body', 'upstream_reply_too_large');
+      }
+    },
+    end: (put) => {
+      const bytes = collected.drain();
+      const count = countIn(parseBounded(asBuffer(bytes).toString('utf8')) ?? null, 'inputTokens');
+      put(count === undefined ? bytes : Buffer.from(`{"input_tokens":${count}}`));
+    },
+  });
+}
