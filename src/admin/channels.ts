@@ -5,7 +5,9 @@ import type { ChannelChange, PublishedModel } from '../catalog/published-catalog
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import type { HealthStatus } from '../events.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
-import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
+import type { Channel, ChannelCost } from '../ports/catalog.ts';
+import type { ListedModel } from '../ports/listed-model.ts';
+import { upstreamModelOf } from '../ports/model-defaults.ts';
 import { platformText } from '../ports/platform.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
@@ -184,8 +186,8 @@ function noChannel(channelId: string): AdminError {
 
 export function modelChannels({ gateway, stores, live }: AdminDeps): readonly ModelChannels[] {
   const statuses = new Map(gateway.channels().map((status) => [status.channelId, status]));
-  const row = (channel: Channel, model: Model): ChannelRow => {
-    const upstreamModel = channel.upstreamModel ?? model.id;
+  const row = (channel: Channel, model: ListedModel): ChannelRow => {
+    const upstreamModel = upstreamModelOf(channel, model);
     const { priority = 0, weight = 1, groups, maxConcurrentCalls } = channel;
     const status = statuses.get(channel.id);
     return {
@@ -248,7 +250,7 @@ export function adminCatalogs({ stores: { catalog }, audit }: AdminDeps): AdminC
       const models = items(list).length;
       try {
         if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
-        await modelsFrom(items(list), referenceOf);
+        await modelsFrom(items(list), { credential: referenceOf, prices: () => undefined });
         return { valid: true, models, problem: undefined };
       } catch (error) {
         if (!isConfigurationError(error)) throw error;

@@ -4,9 +4,10 @@ import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { Catalog, Model } from '../ports/catalog.ts';
+import type { Catalog } from '../ports/catalog.ts';
 import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
+import type { ListedModel } from '../ports/listed-model.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { RefusalQueries } from '../stores/sql/refusal-report.ts';
 import type { UsageQueries } from '../stores/sql/usage-report.ts';
@@ -30,8 +31,8 @@ export interface AdminKeyStore extends KeyStore {
 
 /** A catalog with the optional methods that operators need. */
 export interface AdminCatalog extends Catalog {
-  /** All models. Every catalog of the package can list them. */
-  models?(): readonly Model[];
+  /** All models and wildcards. Every catalog of the package can list them. */
+  models?(): readonly ListedModel[];
   /** Only catalogs in a database. */
   publish?(models: readonly PublishedModel[]): Promise<void>;
   /** Only catalogs in a database. */

@@ -13,6 +13,7 @@ import { disk, type FileChange, fileWatch } from '../files/file-watch.ts';
 import { scanFile } from '../files/json-text.ts';
 import { warningListener } from '../host-warnings.ts';
 import { items, type JsonValue, member, parseJson } from '../json.ts';
+import type { PriceOfListed } from '../ports/listed-model.ts';
 import { checkMakerOptions, flag, strict, text } from '../ports/set-up.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
 import { modelsFrom } from './model-json.ts';
@@ -51,12 +52,13 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   checkMakerOptions('jsonFileCatalog', optionsSchema, options, {
     path: 'Give it the file to read',
   });
-  const { path, credentials, allowSecretsInFile = false, pollMs = 2_000 } = options;
+  const { path, credentials, prices, allowSecretsInFile = false, pollMs = 2_000 } = options;
   const { onEvent = warningListener() } = options;
   const clock = options.clock ?? systemClock();
   const sources = { credentials, allowSecretsInFile, clock };
   const names = { reader: 'jsonFileCatalog: ' };
-  const watch = await fileWatch(path, (bytes) => modelsOf(bytes, sources), disk, names);
+  const read = (bytes: Buffer): Promise<Models> => modelsOf(bytes, sources, prices);
+  const watch = await fileWatch(path, read, disk, names);
   const emit = quietListener(() => onEvent);
   let isPolling = false;
 
@@ -83,8 +85,13 @@ interface Models {
   readonly count: number;
 }
 
-async function modelsOf(bytes: Buffer, sources: CredentialSources): Promise<Models> {
-  const models = await modelsFrom(modelsIn(bytes), credentialReader(sources));
+async function modelsOf(
+  bytes: Buffer,
+  sources: CredentialSources,
+  prices: PriceOfListed | undefined,
+): Promise<Models> {
+  const credential = credentialReader(sources);
+  const models = await modelsFrom(modelsIn(bytes), { credential, prices });
   return { catalog: catalogOf(models), count: models.length };
 }
 

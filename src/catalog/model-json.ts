@@ -3,9 +3,9 @@
  * to secrets become the secrets. Then they are checked like models in code.
  */
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
-import { isJsonObject, items, type JsonValue } from '../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import { placeOf } from '../platforms/table.ts';
-import type { Model } from '../ports/catalog.ts';
+import type { ListedModel, PriceOfListed, PriceOfName } from '../ports/listed-model.ts';
 import type { Platform } from '../ports/platform.ts';
 import { isNanos } from '../ports/quota-input.ts';
 import { formatPath, type Path, type Problem, refuseProblems } from '../ports/set-up.ts';
@@ -14,9 +14,16 @@ import type { ReadCredential } from './credentials.ts';
 import { modelProblems } from './model-problems.ts';
 import { platformSchema } from './platform-schema.ts';
 
+/** What the JSON of models refers to. */
+export interface JsonSources {
+  readonly credential: ReadCredential;
+  /** Undefined where wildcards can't have their prices from a list. */
+  readonly prices: PriceOfListed | undefined;
+}
+
 /** Models and their problems. The models may be used only if there are no problems. */
 export interface ReadModels {
-  readonly models: readonly Model[];
+  readonly models: readonly ListedModel[];
   /** The paths begin at the list. */
   readonly problems: readonly Problem[];
 }
@@ -29,9 +36,9 @@ export interface ReadModels {
  */
 export async function modelsFrom(
   list: readonly JsonValue[],
-  readCredential: ReadCredential,
-): Promise<readonly Model[]> {
-  const { models, problems } = await readModels(list, readCredential);
+  sources: JsonSources,
+): Promise<readonly ListedModel[]> {
+  const { models, problems } = await readModels(list, sources);
   refuseProblems(problems);
   return models;
 }
@@ -44,13 +51,13 @@ export async function modelsFrom(
  */
 export async function readModels(
   list: readonly JsonValue[],
-  readCredential: ReadCredential,
+  sources: JsonSources,
   root = 'models',
   known: readonly Path[] = [],
 ): Promise<ReadModels> {
   const problems: Problem[] = [];
   const reader: Reader = {
-    readCredential,
+    ...sources,
     refused: (path, error) => {
       // The cause would be lost among other problems.
       if (!isConfigurationError(error) || error.cause !== undefined) throw error;
@@ -65,8 +72,7 @@ export async function readModels(
   return { models, problems: [...problems, ...others] };
 }
 
-interface Reader {
-  readonly readCredential: ReadCredential;
+interface Reader extends JsonSources {
   /** Records the error of a member, which is then left out. */
   refused(path: Path, error: unknown): void;
   textOf(path: Path): string;
@@ -108,12 +114,26 @@ async function convertMember(
   path: Path,
   reader: Reader,
 ): Promise<unknown> {
-  if (name === 'credential') return reader.readCredential(value, reader.textOf(path));
+  if (name === 'credential') return reader.credential(value, reader.textOf(path));
   if (name === 'cost' && typeof value === 'string') return value;
+  const listed = name === 'price' ? member(value, 'from') : undefined;
+  if (listed !== undefined) return pricesFor(listed, reader.textOf(path), reader);
   if (name === 'price' || name === 'cost') return priceAt(value, reader.textOf(path));
   if (name.endsWith('Nanos')) return nanosOf(value, reader.textOf(path));
   // The host chooses the names of headers, so no header is converted by its name.
   return name === 'headers' ? value : convert(value, path, reader);
+}
+
+/** The prices of a wildcard's models: `{ "from": "openai" }`. */
+function pricesFor(provider: JsonValue, path: string, { prices }: JsonSources): PriceOfName {
+  if (typeof provider !== 'string' || provider === '') {
+    throw new ConfigurationError(`${path}.from must be the provider in a list of prices.`);
+  }
+  if (prices !== undefined) return (name) => prices(provider, name);
+  throw new ConfigurationError(
+    `${path}.from needs a list of prices. In code, give options.prices pricesFrom({ calcPrice }); ` +
+      'for the command, run: npm install @pydantic/genai-prices.',
+  );
 }
 
 /** Amounts are at most 2^53 − 1, so a JSON number is exact; tools that print bigints write text. */

@@ -6,10 +6,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { apiCalls } from '../apis.ts';
 import { upstreamPaths } from '../dialects/paths.ts';
+import type { TokenPrice } from '../money.ts';
 import type { Channel, DialectName, Model } from '../ports/catalog.ts';
-import { protocolsOf } from '../ports/model-defaults.ts';
+import { isWildcard, type ListedModel } from '../ports/listed-model.ts';
+import { protocolsOf, upstreamModelOf } from '../ports/model-defaults.ts';
 import { formatPath, isWithin, type Path, type Problem, setUpProblems } from '../ports/set-up.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
+import { wildcardFor } from './wildcards.ts';
 
 export interface ModelsPlace {
   /** The name of the list, with which the paths in sentences begin. Default: `models`. */
@@ -23,14 +26,15 @@ export interface ModelsPlace {
  * each sentence with the id of the model, if it has one.
  */
 export function modelProblems(
-  models: readonly Model[],
+  models: readonly ListedModel[],
   { root = 'models', known = [] }: ModelsPlace = {},
 ): readonly Problem[] {
-  const all = models.map((model, index) => readModel(model, index, root, known));
+  const all = models.map((model, index) => readModel(checkedForm(model), index, root, known));
   const byName = new Map<string, Reading>();
   const accounts = new Map<string, Channel>();
   for (const one of all) {
     checkNames(one, byName);
+    checkWildcard(one);
     checkInputOnly(one);
     checkOutputPrice(one);
     checkChannels(one, accounts);
@@ -38,6 +42,21 @@ export function modelProblems(
   for (const one of all) checkFallbacks(one, byName);
   return all.flatMap(({ found }) => found);
 }
+
+/**
+ * What a price function returns is checked when it is asked for a name. Until then it counts as a
+ * price of text.
+ */
+function checkedForm(model: ListedModel): Model {
+  return hasOwnPrice(model) ? model : { ...model, price: anyPrice };
+}
+
+function hasOwnPrice(model: ListedModel): model is Model {
+  const { id, price } = model ?? {};
+  return typeof price !== 'function' || typeof id !== 'string' || !isWildcard({ id });
+}
+
+const anyPrice: TokenPrice = { per: 'token', rates: { input: 1n, output: 1n } };
 
 /** A model, some of whose members may be wrong: call `isRight` before reading one. */
 interface Reading {
@@ -88,6 +107,21 @@ function checkNames(reading: Reading, byName: Map<string, Reading>): void {
   for (const [index, alias] of (model.aliases ?? []).entries()) take(alias, ['aliases', index]);
 }
 
+function checkWildcard({ model, isRight, report }: Reading): void {
+  if (!isRight('id') || !isRight('aliases')) return;
+  const { aliases = [], channels } = model;
+  if (aliases.some((alias) => isWildcard({ id: alias }) || isWildcard(model))) {
+    const sentence = 'a wildcard has no aliases, and is none. List it as a model of its own.';
+    report(['aliases'], sentence);
+  }
+  if (!isWildcard(model) || !isRight('channels')) return;
+  for (const [index, channel] of channels.entries()) {
+    if (upstreamModelOf(channel, model).split('*').length === 2) continue;
+    const sentence = 'must have one * for the name of the model. Leave it out for the name alone.';
+    report(['channels', index, 'upstreamModel'], sentence);
+  }
+}
+
 function checkInputOnly({ model, isRight, report }: Reading): void {
   const problem = isRight() ? inputOnlyProblem(model) : undefined;
   if (problem !== undefined) report([problem.member], problem.problem);
@@ -103,7 +137,7 @@ interface InputOnlyProblem {
  * and no reply shows which one made them.
  */
 export function inputOnlyProblem(model: Model): InputOnlyProblem | undefined {
-  const { id, price, channels, fallbacks = [], sameVectors = false } = model;
+  const { price, channels, fallbacks = [], sameVectors = false } = model;
   const offered = protocolsOf(model);
   const inputOnly = offered.find((name) => apiCalls[name]?.operation.hasOutputTokens === false);
   if (inputOnly !== undefined && price.per === 'image') {
@@ -116,7 +150,7 @@ export function inputOnlyProblem(model: Model): InputOnlyProblem | undefined {
   if (fallbacks.length > 0) {
     return { member: 'fallbacks', problem: `a fallback ${otherVectors}` };
   }
-  const upstreamModels = new Set(channels.map(({ upstreamModel = id }) => upstreamModel));
+  const upstreamModels = new Set(channels.map((channel) => upstreamModelOf(channel, model)));
   if (upstreamModels.size < 2) return undefined;
   const served = [...upstreamModels].join(' and ');
   return {
@@ -205,7 +239,7 @@ function checkFallbacks(
   if (!isRight('fallbacks')) return;
   for (const [index, id] of (model.fallbacks ?? []).entries()) {
     const path = ['fallbacks', index];
-    const fallback = byName.get(id);
+    const fallback = fallbackFor(id, byName);
     if (fallback === undefined || fallback.model === model) {
       report(
         path,
@@ -217,6 +251,12 @@ function checkFallbacks(
     if (model.price.per !== 'free' || fallback.model.price.per === 'free') continue;
     report(path, `its fallback "${id}" has a price. A free model falls back to free ones only.`);
   }
+}
+
+function fallbackFor(id: string, byName: ReadonlyMap<string, Reading>): Reading | undefined {
+  if (!isWildcard({ id }) && byName.has(id)) return byName.get(id);
+  const wildcards = [...byName.values()].map(({ model }) => model).filter(isWildcard);
+  return byName.get(wildcardFor(id, wildcards)?.wildcard.id ?? '');
 }
 
 /** Base URLs of well-known providers, by host: everything that they serve is below a version. */

@@ -46,6 +46,7 @@ const toolPermission = z
 const allow = strict('must be an object of request members: { file_id: true }', {
   ...Object.fromEntries(reachMembers.map((row) => [row, permission])),
   other_tools: toolPermission,
+  fine_tuned: permission,
 }).optional();
 
 /** Each one may be tried on three channels while the caller waits. */
@@ -67,6 +68,7 @@ export const modelSchema: z.ZodType = strict(
       .optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
     price: priceSchema,
+    prefer: z.enum(['cost', 'latency'], "must be 'cost' or 'latency'").optional(),
     channels: z.array(channelSchema, 'must be a list of channels; an empty one serves nobody'),
     aliases: z.array(name, 'must be a list of ids').optional(),
     fallbacks: z
@@ -89,7 +91,7 @@ export const modelSchema: z.ZodType = strict(
     displayName: name.optional(),
     description: z.string('must be text').optional(),
     timeouts,
-  } satisfies Members<Model>,
+  } satisfies Members<Omit<Model, 'exactId'>>,
 );
 
 /** By name of an optional member of a model: what leaving it out means. */
@@ -104,6 +106,7 @@ const modelRemedies: ReadonlyMap<unknown, string> = new Map([
   ['maxCandidates', 'Leave it out for 10 images, and no bound of texts'],
   ['maxOutputTokens', 'Leave it out if it is not known'],
   ['mediaPartTokens', 'Leave it out for 4,096 an image, recording or video'],
+  ['prefer', 'Leave it out to share calls by weight'],
   ['protocols', 'Leave it out: a model with a price per image makes images, others write text'],
   ['rates', 'Leave it out for no rate limits'],
   ['sameVectors', 'Leave it out for false'],

@@ -8,6 +8,7 @@ export const publishedCatalogShape: Readonly<
   Record<keyof PublishedCatalogOptions, z.ZodOptional<z.ZodType>>
 > = {
   credentials: z.optional(aFunction),
+  prices: z.optional(aFunction),
   onEvent: z.optional(aFunction),
   clock: z.optional(aClock),
   pollMs: z.optional(wait),

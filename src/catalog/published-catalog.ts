@@ -17,14 +17,15 @@ import {
 } from '../json.ts';
 import type { Price } from '../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
-import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
+import type { Channel, ChannelCost } from '../ports/catalog.ts';
+import type { ListedModel, PriceOfListed } from '../ports/listed-model.ts';
 import { checkSetUp } from '../ports/set-up.ts';
 import { priceToJson } from '../prices/codec.ts';
 import type { PriceJson } from '../prices/price-json.ts';
 import { priceSchema } from '../prices/schema.ts';
 import { isCloudReference } from './cloud-credentials.ts';
 import { credentialReader, type ReadCredential } from './credentials.ts';
-import { modelsFrom } from './model-json.ts';
+import { type JsonSources, modelsFrom } from './model-json.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** Refers to a secret: an environment variable, or a name that the host resolves. */
@@ -36,7 +37,9 @@ export interface PublishedChannel extends Omit<Channel, 'credential'> {
 }
 
 /** A model as stored in the table. */
-export interface PublishedModel extends Omit<Model, 'channels'> {
+export interface PublishedModel extends Omit<ListedModel, 'channels' | 'price'> {
+  /** Of a wildcard it may be the name of a provider in the list of `prices`. */
+  readonly price: Price | { readonly from: string };
   readonly channels: readonly PublishedChannel[];
 }
 
@@ -44,6 +47,8 @@ export interface PublishedModel extends Omit<Model, 'channels'> {
 export interface PublishedCatalogOptions {
   /** Resolves a `{ "name": "…" }` to its secret. Called once per name and version. */
   readonly credentials?: (name: string) => MaybePromise<string>;
+  /** Has the prices of wildcards, such as `pricesFrom({ calcPrice })`. */
+  readonly prices?: PriceOfListed;
   /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
   readonly onEvent?: EventListener;
   readonly clock?: Clock;
@@ -106,17 +111,20 @@ export async function publishedCatalog(
   table: CatalogTable,
   options: PublishedCatalogOptions,
 ): Promise<PublishedCatalog> {
-  const { credentials, pollMs = 2_000, clock = systemClock() } = options;
+  const { credentials, prices, pollMs = 2_000, clock = systemClock() } = options;
   const { onEvent = warningListener() } = options;
-  const sources = { credentials, allowSecretsInFile: false, clock };
+  const sources = (): JsonSources => ({
+    credential: credentialReader({ credentials, allowSecretsInFile: false, clock }),
+    prices,
+  });
   const emit = quietListener(() => onEvent);
-  let current = await readVersion(maker, table, credentialReader(sources));
+  let current = await readVersion(maker, table, sources());
   let polling: Promise<void> | undefined;
   let lastReported: string | undefined;
 
   const read = async (): Promise<void> => {
     if ((await table.version()) === current.version) return;
-    current = await readVersion(maker, table, credentialReader(sources));
+    current = await readVersion(maker, table, sources());
     lastReported = undefined;
     emit({ type: 'catalog_loaded', source: maker, models: current.count });
   };
@@ -146,12 +154,12 @@ export async function publishedCatalog(
     list: (group, protocol) => current.catalog.list(group, protocol),
     models: () => current.catalog.models(),
     publish: async (models) => {
-      await table.add(await textOf(maker, models, credentialReader(sources)));
+      await table.add(await textOf(maker, models, sources()));
       await serveNewest();
     },
     changeChannel: async (channelId, change) => {
       const edit = { channelId, change };
-      const changed = await changeNewest(maker, table, edit, credentialReader(sources));
+      const changed = await changeNewest(maker, table, edit, sources());
       if (changed.length > 0) await serveNewest();
       return changed;
     },
@@ -168,10 +176,10 @@ interface Version {
 async function readVersion(
   maker: string,
   table: CatalogTable,
-  readCredential: ReadCredential,
+  sources: JsonSources,
 ): Promise<Version> {
   const { version, models: text } = await table.read();
-  const models = await checked(maker, parseJson(text ?? '[]'), readCredential);
+  const models = await checked(maker, parseJson(text ?? '[]'), sources);
   return { version, catalog: catalogOf(models), count: models.length };
 }
 
@@ -183,7 +191,7 @@ async function changeNewest(
   maker: string,
   table: CatalogTable,
   { channelId, change }: { readonly channelId: string; readonly change: ChannelChange },
-  readCredential: ReadCredential,
+  sources: JsonSources,
 ): Promise<readonly string[]> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const { version, models: text } = await table.read();
@@ -192,7 +200,7 @@ async function changeNewest(
     const changed = edited.filter((model, index) => model !== models[index]);
     if (changed.length === 0) return [];
     const newText = jsonWithBigints(edited);
-    await checked(maker, parseJson(newText), readCredential);
+    await checked(maker, parseJson(newText), sources);
     if (await table.add(newText, version))
       return changed.map((model) => String(member(model, 'id')));
   }
@@ -231,11 +239,11 @@ function jsonOf(cost: ChannelCost): JsonValue | undefined {
 async function textOf(
   maker: string,
   models: readonly PublishedModel[],
-  readCredential: ReadCredential,
+  sources: JsonSources,
 ): Promise<string> {
   const text = jsonWithBigints(models.map(modelToJson));
-  await checked(maker, parseJson(text), readReference);
-  await checked(maker, parseJson(text), readCredential);
+  await checked(maker, parseJson(text), { ...sources, credential: readReference });
+  await checked(maker, parseJson(text), sources);
   return text;
 }
 
@@ -244,16 +252,24 @@ function modelToJson(model: PublishedModel, index: number): object {
   if (!isJsonObject(model)) return model;
   const path = `models[${index}]`;
   const { price, channels } = model;
-  if (!Array.isArray(channels)) return { ...model, price: priceJsonAt(price, `${path}.price`) };
+  if (!Array.isArray(channels)) return { ...model, price: modelPriceJson(price, `${path}.price`) };
   return {
     ...model,
-    price: priceJsonAt(price, `${path}.price`),
+    price: modelPriceJson(price, `${path}.price`),
     channels: channels.map((channel: PublishedChannel, at) =>
       channel?.cost === undefined || channel.cost === 'reported'
         ? channel
         : { ...channel, cost: priceJsonAt(channel.cost, `${path}.channels[${at}].cost`) },
     ),
   };
+}
+
+function modelPriceJson(price: PublishedModel['price'], path: string): object {
+  return isListed(price) ? price : priceJsonAt(price, path);
+}
+
+function isListed(price: PublishedModel['price']): price is { readonly from: string } {
+  return isJsonObject(price) && 'from' in price;
 }
 
 function priceJsonAt(price: Price, path: string): PriceJson {
@@ -265,11 +281,11 @@ function priceJsonAt(price: Price, path: string): PriceJson {
 async function checked(
   maker: string,
   list: JsonValue | undefined,
-  readCredential: ReadCredential,
-): Promise<readonly Model[]> {
+  sources: JsonSources,
+): Promise<readonly ListedModel[]> {
   try {
     if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
-    return await modelsFrom(items(list), readCredential);
+    return await modelsFrom(items(list), sources);
   } catch (error) {
     if (!isConfigurationError(error)) throw error;
     throw new ConfigurationError(`${maker}: ${error.message}`, { cause: error.cause });

@@ -4,7 +4,9 @@
  */
 import { given as stated } from '../admin/deps.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
+import type { Channel } from '../ports/catalog.ts';
+import type { ListedModel } from '../ports/listed-model.ts';
+import { upstreamModelOf } from '../ports/model-defaults.ts';
 import { platformText } from '../ports/platform.ts';
 import {
   amountOf,
@@ -79,12 +81,12 @@ function healthIn(reply: JsonValue | undefined): HealthOf {
   return (modelId, channelId) => found.get(JSON.stringify([modelId, channelId]));
 }
 
-function byPriority({ channels: all }: Model): readonly Channel[] {
+function byPriority({ channels: all }: ListedModel): readonly Channel[] {
   return all.toSorted((one, other) => (one.priority ?? 0) - (other.priority ?? 0));
 }
 
 /** What may be shown of a channel: no secret and no header. */
-function rowOf({ id }: Model, channel: Channel, health: HealthOf) {
+function rowOf({ id }: ListedModel, channel: Channel, health: HealthOf) {
   return {
     /** Undefined if no process answered, or it does not know the channel. */
     health: health(id, channel.id),
@@ -95,7 +97,7 @@ function rowOf({ id }: Model, channel: Channel, health: HealthOf) {
     dialect: channel.dialect,
     platform: platformText(channel.platform),
     origin: new URL(channel.baseUrl).origin,
-    upstreamModel: channel.upstreamModel ?? id,
+    upstreamModel: upstreamModelOf(channel, { id }),
   };
 }
 

@@ -356,6 +356,11 @@ export interface Model {
   /** Matched exactly and case-sensitively; slashes and colons are legal. */
   readonly id: string;
   /**
+   * Of a model that a catalog made of a wildcard: the id that callers send. `id` is then that of
+   * the wildcard, by which events, metrics, usage records and `rates` know all its models.
+   */
+  readonly exactId?: string;
+  /**
    * Shown to callers in lists of models and in `No available <vendor> accounts`. Default: the
    * provider of the first channel, `OpenAI`, `Google` or `Anthropic`.
    */
@@ -375,6 +380,11 @@ export interface Model {
   readonly groups: readonly string[];
   readonly price: Price;
   readonly channels: readonly Channel[];
+  /**
+   * What decides between channels of one priority, before their weight and after stickiness:
+   * `latency` is the median of a channel's latest first bytes, `cost` is by `Channel.cost`.
+   */
+  readonly prefer?: 'cost' | 'latency';
   /** Other ids for the same model. */
   readonly aliases?: readonly string[];
   /**

@@ -1,5 +1,6 @@
 /** Default values for what a model's record may leave out, shared by all code that reads models. */
 import type { Channel, DialectName, Model, ProtocolName } from './catalog.ts';
+import { isWildcard } from './listed-model.ts';
 
 const vendors: Readonly<Record<DialectName, string>> = {
   openai: 'OpenAI',
@@ -9,6 +10,16 @@ const vendors: Readonly<Record<DialectName, string>> = {
 
 const textProtocols: readonly ProtocolName[] = ['chat', 'native', 'responses', 'messages'];
 const imageProtocols: readonly ProtocolName[] = ['images'];
+
+/** The id by which callers know the model. */
+export function exactIdOf({ id, exactId = id }: Model): string {
+  return exactId;
+}
+
+/** The channel's name for the model; `*` stands for the name of a wildcard's model. */
+export function upstreamModelOf({ upstreamModel }: Channel, model: Pick<Model, 'id'>): string {
+  return upstreamModel ?? (isWildcard(model) ? '*' : model.id);
+}
 
 /** The channel's priority; lower is tried first. */
 export function priorityOf({ priority = 0 }: Channel): number {
@@ -24,7 +35,10 @@ export function weightOf({ weight = 1 }: Channel): number {
  * The APIs that offer the model. By default a model with a price per image makes images, and any
  * other writes text.
  */
-export function protocolsOf({ protocols, price }: Model): readonly ProtocolName[] {
+export function protocolsOf({
+  protocols,
+  price,
+}: Pick<Model, 'protocols' | 'price'>): readonly ProtocolName[] {
   return protocols ?? (price.per === 'image' ? imageProtocols : textProtocols);
 }
 

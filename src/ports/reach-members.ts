@@ -26,4 +26,6 @@ export type AllowedMembers = {
 } & {
   /** Tools of any type (`true`), or of these types, spelled as callers send them. */
   readonly other_tools?: true | { readonly types: readonly string[] };
+  /** Of a wildcard: fine-tuned models of the account, any (`true`) or those with these names. */
+  readonly fine_tuned?: true | { readonly models: readonly string[] };
 };

@@ -283,6 +283,16 @@ export function mostExpensiveInput(price: Price): Nanos {
   return highest(price.rates.input, ...(price.tiers ?? []).map(({ rates }) => rates.input));
 }
 
+/**
+ * What a usual call costs, to compare prices: three tokens of input for each one of output, or the
+ * most expensive image.
+ */
+export function usualCost(price: Price, hasOutputTokens: boolean): Nanos {
+  if (price.per !== 'token') return mostExpensiveUnit(price);
+  const { input, output = input } = price.rates;
+  return hasOutputTokens ? 3n * input + output : input;
+}
+
 export function hasHourRate(price: TokenPrice): boolean {
   return (
     price.rates.cacheWrite1h !== undefined ||

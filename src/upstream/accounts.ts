@@ -143,7 +143,8 @@ function replaceHealth(
   const health = account.health ?? new Map<string | undefined, HealthState>();
   health.delete(upstreamModel);
   if (after !== goodHealth) {
-    if (health.size >= maxUnhealthyModels) removeFirst(health, () => true);
+    // That of the account itself stays: callers of a wildcard choose the names of models.
+    if (health.size >= maxUnhealthyModels) removeFirst(health, (_, name) => name !== undefined);
     health.set(upstreamModel, after);
   }
   account.health = health.size === 0 ? undefined : health;
@@ -176,9 +177,9 @@ function isRemovable({ isOff, inFlight, namedInFlight }: Account): boolean {
   return !isOff && inFlight === 0 && namedInFlight === 0;
 }
 
-function removeFirst<Name, T>(map: Map<Name, T>, isMatch: (value: T) => boolean): void {
+function removeFirst<Name, T>(map: Map<Name, T>, isMatch: (value: T, name: Name) => boolean): void {
   for (const [name, value] of map) {
-    if (isMatch(value)) {
+    if (isMatch(value, name)) {
       map.delete(name);
       return;
     }

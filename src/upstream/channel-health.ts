@@ -67,6 +67,8 @@ export interface ChannelHealth {
   ): Availability;
   /** The number of calls that are running through it, on any account. */
   inFlight(channel: Channel): number;
+  /** The median of a channel's latest first bytes, on any account: see `WaitingCalls.medianMs`. */
+  medianFirstByteMs(channel: Channel, asked: RequestedModel): number | undefined;
   /** Must run in the same turn as the choice: else two calls could both become the trial call. */
   begin(
     channel: Channel,
@@ -114,6 +116,7 @@ export function channelHealth(
       const own = accounts.find(id);
       return own === undefined ? 0 : own.inFlight + own.namedInFlight;
     },
+    medianFirstByteMs: ({ id }, asked) => state.calls.medianMs(asked, id),
     begin: (channel, upstreamModel, asked, named) =>
       named === undefined
         ? beginCall(state, accounts.of(channel.id), channel, upstreamModel, asked)
@@ -195,6 +198,8 @@ function beginCall(
   const atStart = recordStart(state, account, upstreamModel, nowMs);
   const comparedId = name === undefined ? channelId : nameOf(channelId, name);
   const waiting = calls.begin({ channelId: comparedId, upstreamModel }, asked, nowMs);
+  // The speed of an endpoint is that of all its accounts.
+  if (name !== undefined) state.calls.measureFor(channelId, waiting, asked);
   const compared = comparedWith(waiting);
   if (compared !== undefined) endComparison(state, compared);
   const isTrial = atStart.isTrial && asked.reply !== 'image';

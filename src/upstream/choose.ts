@@ -6,8 +6,9 @@
 import { hash } from 'node:crypto';
 import type { FailureReason, NoChannelReason } from '../failure-reasons.ts';
 import type { Nanos } from '../money.ts';
-import type { Channel } from '../ports/catalog.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
 import { priorityOf, weightOf } from '../ports/model-defaults.ts';
+import { type Preference, preferenceOf, preferred } from './prefer.ts';
 
 export type Availability =
   | { readonly kind: 'available' }
@@ -31,6 +32,11 @@ export type Availability =
 export interface PoolState {
   availability(channel: Channel): Availability;
   inFlight(channel: Channel): number;
+  /**
+   * Undefined for a channel that is to be measured, infinite for one that has not answered. Asked
+   * only where the model prefers latency.
+   */
+  firstByteMs(channel: Channel): number | undefined;
 }
 
 export interface PoolInput {
@@ -38,18 +44,22 @@ export interface PoolInput {
   readonly unitNanos: Nanos;
   readonly group: string;
   readonly isAble: (channel: Channel) => boolean;
+  readonly prefer: Model['prefer'];
+  /** What a channel costs, to be compared with others; undefined if it is not known. */
+  readonly costOf: (channel: Channel) => Nanos | undefined;
 }
 
 /** The channels for one kind of call when they are healthy, computed once for all such calls. */
 export interface Pool {
   readonly channels: readonly Channel[];
   readonly weighted: WeightedChoice | undefined;
+  readonly preference: Preference | undefined;
 }
 
 /**
  * The channels of the best priority with the running sums of their weights: choosing two of a
- * thousand costs no more than choosing two of three. Undefined where the choice depends on the
- * caller (sticky channels).
+ * thousand costs no more than choosing two of three. Undefined where the choice depends on more
+ * than weight and load: on the caller (sticky channels), or on what the model prefers.
  */
 interface WeightedChoice {
   readonly channels: readonly Channel[];
@@ -94,7 +104,7 @@ const cappedPoolSize = 4;
 
 export function poolOf(
   channels: readonly Channel[],
-  { unitNanos, group, isAble }: PoolInput,
+  { unitNanos, group, isAble, prefer, costOf }: PoolInput,
 ): Pool | NoChannelReason {
   const configured = channels.filter((channel) => weightOf(channel) > 0);
   if (configured.length === 0) return 'none_configured';
@@ -106,7 +116,11 @@ export function poolOf(
     ({ maxPriceNanos }) => maxPriceNanos === undefined || unitNanos <= maxPriceNanos,
   );
   if (cheap.length === 0) return 'price_restriction';
-  return { channels: cheap, weighted: weightedChoiceOf(cheap) };
+  if (prefer !== undefined) {
+    const preference = preferenceOf(cheap, prefer, costOf);
+    return { channels: cheap, weighted: undefined, preference };
+  }
+  return { channels: cheap, weighted: weightedChoiceOf(cheap), preference: undefined };
 }
 
 function weightedChoiceOf(pool: readonly Channel[]): WeightedChoice | undefined {
@@ -201,7 +215,7 @@ function indexAt(sums: readonly number[], chance: number): number {
 }
 
 function chooseFromAll(
-  { channels }: Pool,
+  { channels, preference }: Pool,
   asked: ChoiceInput,
   accounts: PoolState,
   random: () => number,
@@ -217,10 +231,12 @@ function chooseFromAll(
   const usable = untried.filter(
     (candidate) => isAvailable(candidate) || readmitted.includes(candidate.channel),
   );
-  if (usable.length > 0) return { kind: 'channel', channel: chooseByWeight(usable, asked, random) };
-  const deprioritized = untried.filter(({ availability }) => availability.kind === 'deprioritized');
-  if (deprioritized.length > 0)
-    return { kind: 'channel', channel: chooseByWeight(deprioritized, asked, random) };
+  const best = usable.length > 0 ? usable : untried.filter(isDeprioritized);
+  if (best.length > 0) {
+    const narrow: Narrow | undefined =
+      preference && ((ranked) => preferred(ranked, preference, { ...asked, accounts, random }));
+    return { kind: 'channel', channel: chooseByWeight(best, asked, narrow, random) };
+  }
   // All channels have been tried or are unavailable: the upstream's own refusal is better than ours
   // for the next hour. A call that has failed elsewhere already has an error to return.
   const last = soonest(
@@ -253,6 +269,10 @@ function readmittedAboveCap(pool: readonly Candidate[]): readonly Channel[] {
 
 function isAvailable({ availability }: Candidate): boolean {
   return availability.kind === 'available';
+}
+
+function isDeprioritized({ availability }: Candidate): boolean {
+  return availability.kind === 'deprioritized';
 }
 
 function isUnavailable(candidate: Candidate): candidate is UnavailableCandidate {
@@ -293,6 +313,9 @@ function comesBack({ availability: { reason, untilMs } }: UnavailableCandidate):
   return untilMs !== undefined && reason !== 'upstream_model_not_found';
 }
 
+/** The candidates among which weight and load decide. */
+type Narrow = (ranked: readonly WeightedCandidate[]) => readonly WeightedCandidate[];
+
 /**
  * Chooses among the channels of the best priority. Each gets a random rank weighted as in a race of
  * exponential clocks, and the less loaded of the first two wins. A sticky channel's rank is derived
@@ -301,6 +324,7 @@ function comesBack({ availability: { reason, untilMs } }: UnavailableCandidate):
 function chooseByWeight(
   usable: readonly Candidate[],
   asked: ChoiceInput,
+  narrow: Narrow | undefined,
   random: () => number,
 ): Channel {
   const [only, ...others] = usable;
@@ -312,7 +336,7 @@ function chooseByWeight(
     .filter(({ channel }) => priorityOf(channel) === best)
     .map((candidate) => weighCandidate(candidate, stickyText(candidate, asked, session), random))
     .sort((a, b) => a.rank - b.rank);
-  const [first, second] = ranked;
+  const [first, second] = narrow === undefined ? ranked : narrow(ranked);
   if (first === undefined) throw new Error('No channel to choose from');
   const swaps = second !== undefined && !first.isSticky && loadOf(second) < loadOf(first);
   return swaps ? second.channel : first.channel;

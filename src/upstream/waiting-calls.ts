@@ -17,6 +17,8 @@ export interface ServedModel {
 export interface WaitingCall extends ServedModel {
   readonly times: FirstByteTimes;
   readonly progress: ChannelProgress;
+  /** Where its time to a first byte is recorded, if the model prefers the fastest channel. */
+  latest: LatestTimes | undefined;
   readonly startedMs: number;
   /** Its index among the waiting calls; undefined once a byte has arrived or the call has ended. */
   position: number | undefined;
@@ -40,6 +42,18 @@ interface ChannelProgress {
   answeredMs: number;
   /** The last calls that ended after a long wait, with no byte from the channel since. */
   abandoned: readonly WaitingCall[];
+  /** Kept from the first question for the median on: most models prefer no channel. */
+  latest: LatestTimes | undefined;
+}
+
+/** The latest times of one channel to a first byte, in ms; older ones are overwritten. */
+interface LatestTimes {
+  readonly samples: Float64Array;
+  count: number;
+  /** How many calls were sent to be measured. */
+  calls: number;
+  /** Undefined after a change. */
+  median: number | undefined;
 }
 
 /** One call that is sent to another channel, to tell a slow channel from a slow model. */
@@ -68,6 +82,7 @@ const slowCalls = 3;
 const minLimitMs = 10_000;
 const limitMedians = 5;
 const maxSamples = 32;
+const maxMeasuringCalls = 3;
 const comparisonMs = 10_000;
 /** Bounds the memory, because a host's catalog may keep returning new ids. */
 const maxModels = 10_000;
@@ -86,18 +101,39 @@ export class WaitingCalls {
     nowMs: number,
   ): WaitingCall {
     const times = this.#timesOf(asked);
+    const progress = progressOf(times, channelId);
     const call: WaitingCall = {
       channelId,
       upstreamModel,
       times,
-      progress: progressOf(times, channelId),
+      progress,
+      latest: progress.latest,
       startedMs: nowMs,
       position: this.#waiting.length,
       firstByteMs: undefined,
       abandonedAfterMs: undefined,
     };
     this.#waiting.push(call);
+    if (call.latest !== undefined) call.latest.calls += 1;
     return call;
+  }
+
+  /**
+   * The median of the channel's latest times to a first byte. Undefined if none is known; infinite
+   * if no call has been answered of several that were sent, so that it does not get all others.
+   */
+  medianMs(asked: RequestedModel, channelId: string): number | undefined {
+    const progress = progressOf(this.#timesOf(asked), channelId);
+    progress.latest ??= noTimes();
+    const { calls, count } = progress.latest;
+    if (count === 0) return calls < maxMeasuringCalls ? undefined : Number.POSITIVE_INFINITY;
+    return medianOf(progress.latest);
+  }
+
+  /** Measures a call for another channel's median as well. */
+  measureFor(channelId: string, call: WaitingCall, { modelId, reply }: RequestedModel): void {
+    call.latest = this.#models.get(modelId)?.[reply]?.channels.get(channelId)?.latest;
+    if (call.latest !== undefined) call.latest.calls += 1;
   }
 
   #timesOf({ modelId, reply }: RequestedModel): FirstByteTimes {
@@ -143,6 +179,7 @@ export class WaitingCalls {
         if (progress === undefined) continue;
         progress.byteMs = nowMs;
         progress.abandoned = [];
+        progress.latest = undefined;
         this.#silent.delete(progress);
       }
     }
@@ -159,6 +196,7 @@ export class WaitingCalls {
 export function recordAnswer({
   times,
   progress,
+  latest,
   startedMs,
   firstByteMs,
   channelId,
@@ -167,11 +205,31 @@ export function recordAnswer({
   if (firstByteMs !== undefined) {
     times.samples[times.sampleCount % maxSamples] = firstByteMs;
     times.sampleCount += 1;
+    if (latest !== undefined) addTime(latest, firstByteMs);
   }
   const { comparison } = times;
   if (comparison?.isSent !== true || comparison.slow.channelId === channelId) return false;
   times.comparison = undefined;
   return true;
+}
+
+function noTimes(): LatestTimes {
+  return { samples: new Float64Array(maxSamples), count: 0, calls: 0, median: undefined };
+}
+
+function addTime(latest: LatestTimes, ms: number): void {
+  latest.samples[latest.count % maxSamples] = ms;
+  latest.count += 1;
+  latest.median = undefined;
+}
+
+function medianOf(latest: LatestTimes): number | undefined {
+  const { samples, count } = latest;
+  if (latest.median === undefined) {
+    const sorted = samples.slice(0, count).sort();
+    latest.median = sorted[sorted.length >> 1];
+  }
+  return latest.median;
 }
 
 /** The slow channel that this call is compared with, if it is the first through another channel. */
@@ -201,10 +259,9 @@ export function isOvertaken({ progress, startedMs }: WaitingCall): boolean {
 
 function progressOf({ channels }: FirstByteTimes, channelId: string): ChannelProgress {
   const known = channels.get(channelId);
-  return (
-    known ??
-    setBounded(channels, channelId, { byteMs: -1, answeredMs: -1, abandoned: [] }, maxChannels)
-  );
+  if (known !== undefined) return known;
+  const progress = { byteMs: -1, answeredMs: -1, abandoned: [], latest: undefined };
+  return setBounded<ChannelProgress>(channels, channelId, progress, maxChannels);
 }
 
 function setBounded<T>(map: Map<string, T>, name: string, value: T, maxSize: number): T {

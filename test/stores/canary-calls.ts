@@ -8,7 +8,7 @@ import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { UpstreamError } from '../../src/errors.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { type IssuedKey, issueKey } from '../../src/issue-key.ts';
-import type { Catalog } from '../../src/ports/catalog.ts';
+import type { Catalog, Model } from '../../src/ports/catalog.ts';
 import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { AdjustInput } from '../../src/ports/quota-store.ts';
@@ -41,7 +41,7 @@ export const canaries: Canaries & Readonly<Record<'completion' | 'idempotencyKey
 };
 
 /** The models, in the form of a database, with names in place of secrets. */
-export const canaryModels: readonly PublishedModel[] = defaultModels()
+export const canaryModels: readonly (PublishedModel & Pick<Model, 'price'>)[] = defaultModels()
   .filter(({ id }) => ['chat', 'image', 'native'].includes(id))
   .map((model) => ({
     ...model,

@@ -10,8 +10,8 @@ import type { GatewayEvent } from '../../src/events.ts';
 import { type Gateway, gatewayOver, type Tables } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { GatewayResponse } from '../../src/http.ts';
-import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { ListedModel } from '../../src/ports/listed-model.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
@@ -41,7 +41,7 @@ import './codecs.ts';
 export interface GatewaySetup {
   /** They handle the first upstream calls, one each; later calls wait for the test. */
   readonly handlers?: readonly CallHandler[];
-  readonly models?: readonly Model[];
+  readonly models?: readonly ListedModel[];
   readonly key?: Partial<ApiKey>;
   readonly options?: Partial<GatewayOptions>;
   /** The start of the clock in Unix ms; 1 January 2026 by default. */

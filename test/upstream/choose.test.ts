@@ -9,6 +9,7 @@ import {
   type Choice,
   type ChoiceInput,
   chooseChannel,
+  type PoolInput,
   type PoolState,
   poolOf,
 } from '../../src/upstream/choose.ts';
@@ -48,6 +49,18 @@ function candidate(
   return { channel, isAble: true, availability: { kind: 'available' }, inFlight: 0, ...state };
 }
 
+function neverAsked(): never {
+  throw new Error('A model that prefers nothing asks for no measurement');
+}
+
+const byWeight: PoolInput = {
+  unitNanos: mostExpensiveUnit(price),
+  group: 'staff',
+  isAble: () => true,
+  prefer: undefined,
+  costOf: neverAsked,
+};
+
 type Unavailable = Extract<Availability, { readonly kind: 'unavailable' }>;
 
 type Why = FailureReason;
@@ -73,11 +86,12 @@ function choiceOf(
   const byChannel = new Map(candidates.map((one) => [one.channel, one]));
   const isAble = (channel: Channel): boolean => byChannel.get(channel)?.isAble === true;
   const channels = candidates.map(({ channel }) => channel);
-  const pool = poolOf(channels, { unitNanos: mostExpensiveUnit(price), group: 'staff', isAble });
+  const pool = poolOf(channels, { ...byWeight, isAble });
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
   const state: PoolState = {
     availability: (channel) => byChannel.get(channel)?.availability ?? { kind: 'available' },
     inFlight: (channel) => byChannel.get(channel)?.inFlight ?? 0,
+    firstByteMs: neverAsked,
   };
   return chooseChannel(pool, { ...input, ...change }, state, random);
 }
@@ -183,11 +197,7 @@ describe('a channel is chosen', () => {
   it('from two of a thousand, without looking at the others', () => {
     const thousand = Array.from({ length: 1_000 }, (_, index) => candidate(`c${index}`));
     const channels = thousand.map(({ channel }) => channel);
-    const pool = poolOf(channels, {
-      unitNanos: mostExpensiveUnit(price),
-      group: 'staff',
-      isAble: () => true,
-    });
+    const pool = poolOf(channels, byWeight);
     const checked = new Set<string>();
     const state: PoolState = {
       availability: ({ id }) => {
@@ -195,6 +205,7 @@ describe('a channel is chosen', () => {
         return { kind: 'available' };
       },
       inFlight: ({ id }) => (id === 'c250' ? 1 : 0),
+      firstByteMs: neverAsked,
     };
 
     if (typeof pool === 'string') throw new Error(pool);

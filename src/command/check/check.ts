@@ -13,7 +13,8 @@ import { createGateway } from '../../gateway.ts';
 import { issueKey } from '../../issue-key.ts';
 import { items, member, parseJson } from '../../json.ts';
 import type { Channel, DialectName, Model } from '../../ports/catalog.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
+import { isModel, isWildcard, type ListedModel } from '../../ports/listed-model.ts';
+import { protocolsOf, upstreamModelOf } from '../../ports/model-defaults.ts';
 import { platformText } from '../../ports/platform.ts';
 import type { UpstreamClient } from '../../ports/upstream-client.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
@@ -140,7 +141,10 @@ async function readModels({ read, tried, path, add }: Checked) {
  * Asks the upstream of each channel for its models, which is free and needs the credential. A
  * channel that several models use is asked once.
  */
-async function checkChannels(models: readonly Model[], clock: Clock): Promise<readonly Finding[]> {
+async function checkChannels(
+  models: readonly ListedModel[],
+  clock: Clock,
+): Promise<readonly Finding[]> {
   const client = undiciClient();
   try {
     const channels = channelsOf(models);
@@ -161,12 +165,12 @@ interface CheckedChannel {
   readonly upstreamModels: Set<string>;
 }
 
-function channelsOf(models: readonly Model[]): ReadonlyMap<string, CheckedChannel> {
+function channelsOf(models: readonly ListedModel[]): ReadonlyMap<string, CheckedChannel> {
   const found = new Map<string, CheckedChannel>();
-  for (const { id, channels } of models) {
-    for (const channel of channels) {
+  for (const model of models) {
+    for (const channel of model.channels) {
       const checked = found.get(channel.id) ?? { channel, upstreamModels: new Set() };
-      checked.upstreamModels.add(channel.upstreamModel ?? id);
+      if (!isWildcard(model)) checked.upstreamModels.add(upstreamModelOf(channel, model));
       found.set(channel.id, checked);
     }
   }
@@ -253,7 +257,10 @@ const group = 'tollgate-check';
  * Sends a short call through each channel, one after another, with a separate gateway for each: no
  * key of the operator is charged, and no other channel can answer in place of the one checked.
  */
-async function spendOnce(models: readonly Model[], clock: Clock): Promise<readonly Finding[]> {
+async function spendOnce(
+  models: readonly ListedModel[],
+  clock: Clock,
+): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const model of models) {
     for (const channel of model.channels) found.push(await spendOn(model, channel, clock));
@@ -261,8 +268,11 @@ async function spendOnce(models: readonly Model[], clock: Clock): Promise<readon
   return found;
 }
 
-async function spendOn(model: Model, channel: Channel, clock: Clock): Promise<Finding> {
+async function spendOn(model: ListedModel, channel: Channel, clock: Clock): Promise<Finding> {
   const subject = `call of ${model.id} through ${channel.id}`;
+  if (!isModel(model)) {
+    return { state: 'warning', subject, detail: 'not tried: a wildcard names no model' };
+  }
   const request = requestFor(protocolsOf(model), model.id);
   if (request === undefined) {
     return { state: 'warning', subject, detail: 'not tried: an image or native call costs more' };

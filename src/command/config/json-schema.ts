@@ -65,6 +65,8 @@ export function configJsonSchema(): JsonSchema {
   return { ...schema, title: 'tollgate.json', $defs: { model: withoutDialect(model) } };
 }
 
+const modelPriceSchema = z.union([priceJsonSchema, z.strictObject({ from: z.string() })]);
+
 interface OverrideContext {
   readonly jsonSchema: JsonSchema;
   readonly path: readonly (string | number)[];
@@ -82,10 +84,8 @@ function schemaOf(schema: z.ZodType, override: (context: OverrideContext) => voi
 
 function modelOverride({ jsonSchema, path }: OverrideContext): void {
   const name = String(path.at(-1) ?? '');
-  const written =
-    name === 'price' || name === 'cost'
-      ? withoutDialect(schemaOf(name === 'cost' ? costJsonSchema : priceJsonSchema, () => {}))
-      : writtenForms[name];
+  const form = { price: modelPriceSchema, cost: costJsonSchema }[name];
+  const written = form ? withoutDialect(schemaOf(form, () => {})) : writtenForms[name];
   if (written === undefined || path.at(-2) !== 'properties') {
     dropPattern(jsonSchema);
     return;

@@ -3,7 +3,7 @@
  * contradict each other.
  */
 
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { credentialReader } from '../../catalog/credentials.ts';
 import { readModels } from '../../catalog/model-json.ts';
@@ -11,7 +11,7 @@ import { systemClock } from '../../clock.ts';
 import { disk, fileWatch } from '../../files/file-watch.ts';
 import { scanFile } from '../../files/json-text.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { ListedModel, PriceOfListed } from '../../ports/listed-model.ts';
 import {
   formatPath,
   isWithin,
@@ -22,6 +22,7 @@ import {
 } from '../../ports/set-up.ts';
 import { isWeakSecret, secretKind } from '../../secret.ts';
 import type { Given } from '../command.ts';
+import { listedPrices } from '../stores/packages.ts';
 import {
   configForm,
   defaultPorts,
@@ -33,7 +34,7 @@ import { type Environment, isReference, isSecretMember, withEnvironment } from '
 
 export interface ReadConfig {
   readonly config: ServeConfig;
-  readonly models: readonly Model[] | undefined;
+  readonly models: readonly ListedModel[] | undefined;
 }
 
 /**
@@ -41,14 +42,18 @@ export interface ReadConfig {
  *
  * @throws ConfigurationError with a line for each wrong member, its path and how to fix it
  */
-export async function readConfig(bytes: Uint8Array, env: Environment): Promise<ReadConfig> {
+export async function readConfig(
+  bytes: Uint8Array,
+  env: Environment,
+  prices?: PriceOfListed,
+): Promise<ReadConfig> {
   scanFile(bytes, '{ "catalog": … }');
   const written = parseJson(Buffer.from(bytes).toString()) ?? {};
   const { value, problems: unset } = withEnvironment(written, env);
   const found = [...secretProblems(written), ...unset];
   found.push(...unreported(formProblems(value), found));
   found.push(...unreported(crossProblems(value, found), found));
-  const { models, problems } = await modelsIn(value, found);
+  const { models, problems } = await modelsIn(value, found, prices);
   refuseProblems([...found, ...problems]);
   return { config: configForm.parse(value), models };
 }
@@ -68,16 +73,25 @@ function formProblems(value: JsonValue): readonly Problem[] {
 
 const placeOfModels = ['catalog', 'models'];
 
-async function modelsIn(value: JsonValue, found: readonly Problem[]) {
+async function modelsIn(
+  value: JsonValue,
+  found: readonly Problem[],
+  prices: PriceOfListed | undefined,
+) {
   const list = member(member(value, 'catalog'), 'models');
   if (!Array.isArray(list)) return { models: undefined, problems: [] };
   const clock = systemClock();
   // The references have been replaced with the secrets by now.
-  const reader = credentialReader({ credentials: undefined, allowSecretsInFile: true, clock });
+  const credential = credentialReader({ credentials: undefined, allowSecretsInFile: true, clock });
   const known = found.flatMap(({ path }) =>
     isWithin(path, placeOfModels) ? [path.slice(placeOfModels.length)] : [],
   );
-  const { models, problems } = await readModels(items(list), reader, 'catalog.models', known);
+  const { models, problems } = await readModels(
+    items(list),
+    { credential, prices },
+    'catalog.models',
+    known,
+  );
   return { models, problems };
 }
 
@@ -242,6 +256,9 @@ export function configFile({ around, text }: Pick<Given, 'around' | 'text'>) {
     path,
     name,
     // A reload opens it again, and reports its errors to the log.
-    open: () => fileWatch(path, (bytes) => readConfig(bytes, around.env), disk, names),
+    open: async () => {
+      const prices = await listedPrices(dirname(path));
+      return fileWatch(path, (bytes) => readConfig(bytes, around.env, prices), disk, names);
+    },
   };
 }

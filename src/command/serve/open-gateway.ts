@@ -13,14 +13,16 @@ import type { Clock } from '../../clock.ts';
 import type { EventListener } from '../../events.ts';
 import { createGateway, type Gateway } from '../../gateway.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
-import type { Catalog, Model } from '../../ports/catalog.ts';
+import type { Catalog } from '../../ports/catalog.ts';
 import type { FailedKeyLimit } from '../../ports/failed-key-limit.ts';
+import type { ListedModel } from '../../ports/listed-model.ts';
 import { postgresCatalog } from '../../stores/postgres/catalog.ts';
 import { sqliteCatalog } from '../../stores/sqlite/catalog.ts';
 import type { FailedKeyLimitConfig, ServeConfig } from '../config/config.ts';
 import type { ReadConfig } from '../config/read.ts';
 import { type Databases, openDatabases } from '../stores/databases.ts';
 import { prepareTables } from '../stores/migrate.ts';
+import { listedPrices } from '../stores/packages.ts';
 import { makeStores, type Stores } from '../stores/stores.ts';
 import type { Losses } from './losses.ts';
 
@@ -117,7 +119,7 @@ interface OpenCatalog {
   /** The catalog for the admin library, which always reads the current one. */
   readonly forAdmin: AdminCatalog;
   /** Applies the models of a changed configuration, and returns the catalog for the gateway. */
-  replace(models: readonly Model[]): Catalog;
+  replace(models: readonly ListedModel[]): Catalog;
   close(): void;
 }
 
@@ -127,9 +129,11 @@ async function openCatalog(
   { path, losses, clock }: OpenOptions,
 ): Promise<OpenCatalog> {
   const { file, store } = config.catalog;
-  const options = { onEvent: losses.emit, clock };
+  const folder = dirname(path);
+  const prices = await listedPrices(folder);
+  const options = { onEvent: losses.emit, clock, ...stated({ prices }) };
   if (file !== undefined) {
-    return closable(await jsonFileCatalog({ ...options, path: resolve(dirname(path), file) }));
+    return closable(await jsonFileCatalog({ ...options, path: resolve(folder, file) }));
   }
   if (store === 'sqlite' && sqlite !== undefined) {
     return closable(await sqliteCatalog({ ...options, client: sqlite }));
@@ -150,7 +154,7 @@ function closable(catalog: AdminCatalog & { close(): void }): OpenCatalog {
 }
 
 /** Each change makes a new catalog, so that the gateway forgets the health of the old channels. */
-function catalogInFile(models: readonly Model[]): OpenCatalog {
+function catalogInFile(models: readonly ListedModel[]): OpenCatalog {
   let catalog = staticCatalog(models);
   return {
     current: () => catalog,

@@ -5,6 +5,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { PriceOfListed } from '../../ports/listed-model.ts';
+import { pricesFrom } from '../../prices/public-list.ts';
 import { usageError } from '../command.ts';
 
 interface FoundPackage<Name extends string> {
@@ -31,6 +33,14 @@ export async function loadPackage<Name extends string>(
   const others = names.slice(1).filter((name) => !name.startsWith('node:'));
   const choice = others.length === 0 ? '' : ` (or ${others.join(', ')})`;
   throw usageError(`${member} needs the package ${first}${choice}. Run: npm install ${first}`);
+}
+
+/** The prices of wildcards, from the public list where it is installed. */
+export async function listedPrices(folder: string): Promise<PriceOfListed | undefined> {
+  const path = pathOf('@pydantic/genai-prices', folder);
+  const calcPrice = path === undefined ? undefined : exported(await import(path), 'calcPrice');
+  if (typeof calcPrice !== 'function') return undefined;
+  return pricesFrom({ calcPrice: (...args) => Reflect.apply(calcPrice, undefined, args) });
 }
 
 /** The specifier for `import`; undefined if the package is not installed. */

@@ -17,7 +17,7 @@ import { ConfigurationError, isError } from '../../errors.ts';
 import { createGateway } from '../../gateway.ts';
 import { items, parseJson } from '../../json.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { ListedModel } from '../../ports/listed-model.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
 import { postgresCatalogTable } from '../../stores/postgres/catalog.ts';
@@ -34,6 +34,7 @@ import {
   tryDatabases,
 } from './databases.ts';
 import { prepareTables } from './migrate.ts';
+import { listedPrices } from './packages.ts';
 import { makeStores, type Stores } from './stores.ts';
 
 export interface OpenStores {
@@ -176,15 +177,16 @@ export async function allModels(
   { config, models }: ReadConfig,
   databases: Databases,
   path: string,
-): Promise<readonly Model[]> {
+): Promise<readonly ListedModel[]> {
   if (models !== undefined) return models;
   const clock = systemClock();
   const { file } = config.catalog;
+  const folder = dirname(path);
   if (file !== undefined) {
-    return checked(modelsIn(await bytesAt(resolve(dirname(path), file))), clock);
+    return checked(modelsIn(await bytesAt(resolve(folder, file))), folder, clock);
   }
   const stored = await tableOf(config.catalog.store, databases, clock)?.read();
-  return checked(items(parseJson(stored?.models ?? '[]')), clock);
+  return checked(items(parseJson(stored?.models ?? '[]')), folder, clock);
 }
 
 /** @throws ConfigurationError with the whole path, because a relative one begins at another file */
@@ -209,8 +211,10 @@ function tableOf(
 
 async function checked(
   list: Parameters<typeof modelsFrom>[0],
+  folder: string,
   clock: Clock,
-): Promise<readonly Model[]> {
-  const sources = { credentials: undefined, allowSecretsInFile: false, clock };
-  return modelsFrom(list, credentialReader(sources));
+): Promise<readonly ListedModel[]> {
+  const secrets = { credentials: undefined, allowSecretsInFile: false, clock };
+  const prices = await listedPrices(folder);
+  return modelsFrom(list, { credential: credentialReader(secrets), prices });
 }

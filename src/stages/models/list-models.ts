@@ -7,7 +7,13 @@ import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf, weightOf } from '../../ports/model-defaults.ts';
 import type { Route } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
-import { type ModelLookup, otherApi, unknownModel, visibleModels } from './model-errors.ts';
+import {
+  asListed,
+  type ModelLookup,
+  otherApi,
+  unknownModel,
+  visibleModels,
+} from './model-errors.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
@@ -18,7 +24,7 @@ export async function listModels(
 ): Promise<JsonObject> {
   const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
-    return lists.one(await visibleModel(route.modelId, route, caller, lookup));
+    return lists.one(asListed(await visibleModel(route.modelId, route, caller, lookup)));
   }
   const visible = await visibleModels(caller, route.protocols, lookup.records);
   if (visible.length === 0) await lookup.checkGroup(caller);

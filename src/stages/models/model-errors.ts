@@ -7,7 +7,7 @@ import { protocolNames } from '../../apis.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Model, ProtocolName } from '../../ports/catalog.ts';
 import { likeliestName } from '../../ports/likely-names.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
+import { exactIdOf, protocolsOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
@@ -130,7 +130,12 @@ export async function visibleModels(
   const found = await ports.ask('catalog', 'list', areModelLists, () =>
     Promise.all(protocols.map(async (protocol) => settings.catalog.list(key.group, protocol))),
   );
-  return [...new Map(found.flat().map((model) => [model.id, model])).values()];
+  return [...new Map(found.flat().map((model) => [exactIdOf(model), asListed(model)])).values()];
+}
+
+/** The model by the id that callers send, with which they find it again. */
+export function asListed(model: Model): Model {
+  return model.exactId === undefined ? model : { ...model, id: model.exactId };
 }
 
 /** Bounds the memory; a host has far fewer groups. */
@@ -152,7 +157,7 @@ export function groupCheck(records: ListChecks): (caller: Authenticated) => Prom
     process.emitWarning(
       `The key ${JSON.stringify(id)} is in the group ${JSON.stringify(group)}, which no model ` +
         'lists in its `groups`: check the spelling, or add the group to a model. ' +
-        'This warning is given once for each group.',
+        'Wildcards do not count. This warning is given once for each group.',
       { type: 'TollgateWarning', code: 'TOLLGATE_GROUP_WITHOUT_MODELS' },
     );
   };

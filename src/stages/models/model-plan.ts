@@ -9,11 +9,12 @@ import { type AccountSecret, type CredentialForm, secretParts } from '../../dial
 import type { DialectTable } from '../../dialects/table.ts';
 import type { NoChannelReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
+import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import { hostedDialect } from '../../platforms/table.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
-import { mostExpensiveInput, mostExpensiveUnit } from '../../prices/cost.ts';
+import { mostExpensiveInput, mostExpensiveUnit, usualCost } from '../../prices/cost.ts';
 import { isRelayed, isServed, type Protocol } from '../../protocols/protocol.ts';
 import { nameOf } from '../../upstream/accounts.ts';
 import { type Pool, poolOf } from '../../upstream/choose.ts';
@@ -112,7 +113,9 @@ function planOf(
     const isAble = (channel: Channel): boolean => isServed(protocol, account(channel).dialect);
     const { hasOutputTokens } = protocol.operation;
     const unitNanos = (hasOutputTokens ? mostExpensiveUnit : mostExpensiveInput)(model.price);
-    return poolOf(model.channels, { unitNanos, group, isAble });
+    const costOf = ({ cost }: Channel): Nanos | undefined =>
+      cost === undefined || cost === 'reported' ? undefined : usualCost(cost, hasOutputTokens);
+    return poolOf(model.channels, { unitNanos, group, isAble, prefer: model.prefer, costOf });
   };
 
   return {

@@ -6,6 +6,7 @@ import type { CallEnding } from '../../charge-policy.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Model } from '../../ports/catalog.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
+import { exactIdOf } from '../../ports/model-defaults.ts';
 import type { RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../ports/rates.ts';
 
@@ -74,7 +75,9 @@ export function limitsOfModel(
   for (const rate of ownFirst(key, rates)) {
     if (rate.model !== undefined && !isNamed(model, rate.model)) continue;
     const isForOneModel = rate.model !== undefined;
-    const owner = { ...ownerOf(key, rate), model: isForOneModel ? `.${model.id}` : '' };
+    // Of a wildcard's models each has its own limit where it is named, and shares that of `id`.
+    const limited = rate.model === model.exactId ? exactIdOf(model) : model.id;
+    const owner = { ...ownerOf(key, rate), model: isForOneModel ? `.${limited}` : '' };
     if (isForOneModel) add(limits, rate.calls, { ...owner, counts: 'calls', amount: 1 });
     add(limits, rate.tokens, { ...owner, counts: 'tokens', amount: tokens });
   }
@@ -116,8 +119,8 @@ function ownFirst(key: ApiKey, rates: readonly KeyRateLimits[]): readonly KeyRat
   return [...rates].sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 }
 
-function isNamed({ id, aliases }: Model, name: string): boolean {
-  return id === name || aliases?.includes(name) === true;
+function isNamed({ id, exactId, aliases }: Model, name: string): boolean {
+  return id === name || exactId === name || aliases?.includes(name) === true;
 }
 
 /** Adds one limit for each stated period. Of two limits for one bucket, the lower one applies. */

@@ -8,6 +8,7 @@ import { errorClass } from '../../errors.ts';
 import type { Usage } from '../../money.ts';
 import { isPromiseLike, type MaybePromise } from '../../ports/call-options.ts';
 import type { StoredItem } from '../../ports/item-store.ts';
+import { exactIdOf } from '../../ports/model-defaults.ts';
 import type { PortName } from '../../ports/port-names.ts';
 import type { IndexEntry } from '../../ports/response-index.ts';
 import { within } from '../../ports/within.ts';
@@ -68,7 +69,7 @@ function remember(
   const common = {
     owner: responseOwnerOf(key),
     account,
-    modelId: model.id,
+    modelId: exactIdOf(model),
     expiresAtMs: clock.now() + responses.indexTtlMs,
   };
   const [all, made] = usage ? [usage.inputTokens + usage.outputTokens, usage.outputTokens] : [];

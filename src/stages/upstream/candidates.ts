@@ -207,7 +207,8 @@ export class Candidates {
       this.#credentials === undefined
         ? undefined
         : accountFor(channel, key, this.#credentials, credentialFunctions);
-    const requested = { modelId: model.id, reply: call.operation.waitsAs[call.framing] };
+    const modelId = model.exactId ?? model.id;
+    const requested = { modelId, reply: call.operation.waitsAs[call.framing] };
     const lease = health.begin(channel, upstreamModel, requested, account);
     // The channel is freed when the call is done, whatever its outcome.
     running.onDone(() => lease.end(noSignal));

@@ -2,7 +2,10 @@
  * Chooses the channel of a call's next attempt and the account on it, by the health of the account
  * that the call would use.
  */
-import type { Channel } from '../../ports/catalog.ts';
+import type { Call } from '../../call.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
+import { exactIdOf } from '../../ports/model-defaults.ts';
+import type { ChannelHealth } from '../../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../../upstream/choose.ts';
 import type { Admitted } from '../call-record.ts';
 import type { Upstreams } from './attempt.ts';
@@ -47,8 +50,24 @@ export function choose(
     isAllowed === undefined ? passed : [...passed, ...idsWithout(pool.channels, isAllowed)];
   const session = (): string | undefined => route.protocol.sessionOf?.(call, request.headers);
   const attempt = { keyId: key.id, promptCacheKey, session, excluded, hasTried };
-  return chooseChannel(pool, attempt, { availability, inFlight: health.inFlight }, settings.random);
+  const firstByteMs =
+    pool.preference?.by === 'latency' ? mediansOf(model, call, health) : unmeasured;
+  const accounts = { availability, inFlight: health.inFlight, firstByteMs };
+  return chooseChannel(pool, attempt, accounts, settings.random);
 }
+
+type FirstByteMs = (channel: Channel) => number | undefined;
+
+function mediansOf(
+  model: Model,
+  { operation, framing }: Pick<Call, 'operation' | 'framing'>,
+  { medianFirstByteMs }: ChannelHealth,
+): FirstByteMs {
+  const asked = { modelId: exactIdOf(model), reply: operation.waitsAs[framing] };
+  return (channel) => medianFirstByteMs(channel, asked);
+}
+
+const unmeasured: FirstByteMs = () => undefined;
 
 function idsWithout(
   channels: readonly Channel[],

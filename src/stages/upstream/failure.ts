@@ -93,7 +93,7 @@ export function refusedByUpstream(
     ),
     ending: row.mayHaveRun ? 'failed' : 'not_run',
     retry: isBoughtOnce && row.retry === 'once' ? 'never' : row.retry,
-    healthSignal: healthSignalFor(row, report, reason),
+    healthSignal: healthSignalFor(row, report, reason, model),
     reason,
   };
 }
@@ -108,6 +108,7 @@ function healthSignalFor(
   { health, code }: FailureRow,
   report: FailureReport,
   reason: FailureReason,
+  { exactId }: Pick<Model, 'exactId'>,
 ): HealthSignal {
   switch (health) {
     case 'none':
@@ -116,8 +117,12 @@ function healthSignalFor(
       return { kind: 'failed', reason, where: 'model' };
     case 'timed_out':
       return { kind: 'failed', reason, where: 'model', timedOut: true };
-    case 'refused':
     case 'forbidden':
+      // Two names that a caller has chosen prove nothing about the account.
+      return exactId === undefined
+        ? { kind: health, reason }
+        : { kind: 'cooldown', reason, where: 'model', forMs: 60_000, lastResort: true };
+    case 'refused':
       return { kind: health, reason };
     default: {
       const { cooldownScope, forMs = report.retryAfterMs, isLastResort } = health;

@@ -6,7 +6,7 @@ import { type ErrorCode, isGatewayError } from '../../errors.ts';
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
+import { exactIdOf, protocolsOf } from '../../ports/model-defaults.ts';
 import type { Admitted, Held } from '../call-record.ts';
 import { checkByGuard } from '../guard.ts';
 import { checkCandidates, isOfferedToo } from '../models/admit.ts';
@@ -122,7 +122,10 @@ async function askModel(candidate: Admitted, fallback: Fallback): Promise<Fallen
   if (isFallback) reportFallback(fallback.failure, held, served, upstreams.emit);
   const outcome = await callUpstream(served, upstreams, startOf(served));
   if ('reply' in outcome) {
-    return { served, outcome: isFallback ? withModelNote(outcome, candidate.model.id) : outcome };
+    return {
+      served,
+      outcome: isFallback ? withModelNote(outcome, exactIdOf(candidate.model)) : outcome,
+    };
   }
   const { failure } = outcome;
   if (!isFallback) fallback.failure = failure;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
+import { isWildcard } from '../../ports/listed-model.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
@@ -50,9 +51,9 @@ const secretModel: Model = {
 };
 
 /** Names that another case expects to be unknown, or that another model has. */
-const otherNames = ['*', '__proto__', 'toString', secretModel.id];
+const otherNames = ['__proto__', 'toString', secretModel.id];
 const namedModels: readonly Model[] = everyId
-  .filter((id) => !otherNames.includes(id))
+  .filter((id) => !otherNames.includes(id) && !isWildcard({ id }))
   .map((id) => ({ ...secretModel, id, groups: ['named'] }));
 
 const models: readonly Model[] = [chatModel, imageModel, secretModel, ...namedModels];

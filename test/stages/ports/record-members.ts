@@ -114,13 +114,14 @@ export const channel: Readonly<Record<keyof Omit<Channel, 'capabilities'>, unkno
   timeouts: { idleMs: 5_000 },
 };
 
-export const model: Readonly<Record<keyof Model, unknown>> = {
+export const model: Readonly<Record<keyof Omit<Model, 'exactId'>, unknown>> = {
   id: 'gpt-5',
   vendor: 'OpenAI',
   protocols: ['chat'],
   groups: ['staff'],
   price: { per: 'token', rates: { input: 100n, output: 100n } },
   channels: [channel],
+  prefer: 'cost',
   aliases: ['gpt'],
   fallbacks: [],
   maxOutputTokens: 100,
@@ -173,6 +174,7 @@ export const modelMembers: readonly Member[] = [
   ['channels.0.hideErrors', true],
   ['channels.0.timeouts', {}],
   ['channels.0.timeouts.idleMs', 5_000],
+  ['prefer', 'cost'],
   ['aliases', ['gpt']],
   ['fallbacks', []],
   ['maxOutputTokens', 100],

@@ -188,7 +188,7 @@ describe('a channel whose credential is not accepted', () => {
     await harness.call(sampleRequests.chat);
 
     harness.gateway.update({
-      catalog: { find: () => modelsOf([{ credential: 'new' }])[0], list: () => [] },
+      catalog: { ...staticCatalog(modelsOf([{ credential: 'new' }])) },
     });
 
     expect((await harness.call(sampleRequests.chat)).status).toBe(200);
