@@ -109,7 +109,8 @@ const switches = [
   ...['signatures', 'topK', 'penalties', 'seed', 'logprobs', 'streamedCandidates'],
   ...['systemInstruction', 'prefill', 'mediaUrls', 'resultMedia', 'mediaOutput', 'assistantParts'],
   ...['builtInWithFunctions', 'dropBuiltInTools', 'customTools', 'verbosity', 'promptCacheKey'],
-  ...['responses', 'embeddingBase64', 'embeddingFloat', 'embeddingTokens'],
+  ...['endUserId', 'serviceTier', 'responses'],
+  ...['embeddingBase64', 'embeddingFloat', 'embeddingTokens'],
 ] as const satisfies readonly (keyof Capabilities)[];
 
 /** The type requires a schema for every other flag, so that a new one can't be forgotten. */

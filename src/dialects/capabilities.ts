@@ -52,6 +52,8 @@ export const usualCapabilities = {
   customTools: false,
   verbosity: false,
   promptCacheKey: false,
+  endUserId: true,
+  serviceTier: true,
   responses: false,
   dropBetas: [],
   embeddingBase64: false,

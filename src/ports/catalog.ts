@@ -132,6 +132,10 @@ export interface Capabilities {
   readonly verbosity?: boolean;
   /** Accepts `prompt_cache_key`, by which calls with a common beginning find one cache. */
   readonly promptCacheKey?: boolean;
+  /** Accepts the id of the end user, `user` (dialect `openai`). */
+  readonly endUserId?: boolean;
+  /** Accepts OpenAI's values of `service_tier` (dialect `openai`). */
+  readonly serviceTier?: boolean;
   /**
    * Serves OpenAI's Responses API itself (`POST {baseUrl}/responses`); calls of other channels are
    * translated.

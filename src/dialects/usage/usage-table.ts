@@ -71,6 +71,8 @@ const inputDetails = objectOf({
   cached_tokens: of('cached', 'inside'),
   // OpenAI and OpenRouter; LiteLLM calls them `cache_creation_tokens`, Alibaba as Anthropic does.
   cache_write_tokens: of('written', 'inside'),
+  // vLLM.
+  created_cache_tokens: of('written', 'inside'),
   cache_creation_tokens: of('written', 'inside'),
   cache_creation_input_tokens: of('written', 'inside'),
   cache_creation: cacheCreation('inside'),
@@ -78,12 +80,20 @@ const inputDetails = objectOf({
   audio_tokens: of('audioInput'),
   image_tokens: of('imageInput'),
   video_tokens: of('videoInput'),
+  // vLLM; at others, if it is a number, the sum of them.
+  multimodal_tokens: objectOf({
+    audio: of('audioInput'),
+    image: of('imageInput'),
+    video: of('videoInput'),
+  }),
+  // LiteLLM, for the models of xAI and Google.
+  web_search_requests: of('searches'),
   cached_tokens_details: objectOf({
     audio_tokens: of('cachedAudio'),
     image_tokens: of('cachedImage'),
     ...notCounted('text_tokens'),
   }),
-  ...notCounted('text_tokens', 'multimodal_tokens'),
+  ...notCounted('text_tokens'),
 });
 
 const outputDetails = objectOf({
@@ -91,7 +101,14 @@ const outputDetails = objectOf({
   reasoning_tokens: of('reasoning', 'inside'),
   audio_tokens: of('audioOutput'),
   image_tokens: of('imageOutput'),
-  ...notCounted('text_tokens', 'accepted_prediction_tokens', 'rejected_prediction_tokens'),
+  ...notCounted('text_tokens', 'video_tokens'),
+  ...notCounted('accepted_prediction_tokens', 'rejected_prediction_tokens'),
+});
+
+const serverTools = objectOf({
+  web_search_requests: of('searches'),
+  ...notCounted('web_fetch_requests', 'tool_search_requests'),
+  ...notCounted('tool_calls_requested', 'tool_calls_executed'),
 });
 
 /** OpenAI's APIs for chat, responses, embeddings and images, and all that are compatible. */
@@ -102,6 +119,8 @@ export const openaiRows: UsageRows = rowsOf({
   output_tokens: of('output'),
   total_tokens: of('total'),
   prompt_tokens_details: inputDetails,
+  // Mistral, beside the one above.
+  prompt_token_details: inputDetails,
   input_tokens_details: inputDetails,
   completion_tokens_details: outputDetails,
   output_tokens_details: outputDetails,
@@ -110,6 +129,10 @@ export const openaiRows: UsageRows = rowsOf({
   prompt_cache_miss_tokens: of('uncached'),
   // Moonshot, Together.
   cached_tokens: of('cached', 'inside'),
+  // Mistral.
+  num_cached_tokens: of('cached', 'inside'),
+  // Cerebras.
+  image_tokens: of('imageInput'),
   // LiteLLM, for the models of Anthropic and Bedrock: its prompt has all of them.
   cache_read_input_tokens: of('cached', 'inside'),
   cache_creation_input_tokens: of('written', 'inside'),
@@ -117,10 +140,9 @@ export const openaiRows: UsageRows = rowsOf({
   // Inside at SGLang. Perplexity's deep research bills it beside the completion and the total.
   reasoning_tokens: of('reasoning', 'inside_if_room'),
   // OpenRouter, Perplexity and xAI; OpenAI reports no searches here.
-  server_tool_use: objectOf({
-    web_search_requests: of('searches'),
-    ...notCounted('web_fetch_requests', 'tool_calls_requested', 'tool_calls_executed'),
-  }),
+  server_tool_use: serverTools,
+  // OpenRouter, by its SDK.
+  server_tool_use_details: serverTools,
   num_search_queries: of('searches'),
   num_sources_used: of('searches'),
   // OpenRouter; with a key of the operator's own, `cost` is only its fee.

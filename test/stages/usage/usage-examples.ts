@@ -1,4 +1,5 @@
 /** The usage objects that providers document, or that recorded replies have, and what they say. */
+import { compatibleExamples } from './usage-examples-compatible.ts';
 import { otherExamples } from './usage-examples-others.ts';
 import type { UsageExample } from './usage-replies.ts';
 
@@ -8,6 +9,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'OpenAI, chat',
     source: 'platform.openai.com/docs/api-reference/chat/object',
     api: 'chat',
+    preset: 'openai',
     usage: {
       prompt_tokens: 2006,
       completion_tokens: 300,
@@ -31,6 +33,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Azure',
     source: 'openai-chat/azure-content-filter-output.1',
     api: 'chat',
+    preset: 'azure',
     usage: { completion_tokens: 19, prompt_tokens: 15, total_tokens: 34 },
     expected: { inputTokens: 15, cachedInputTokens: 0, outputTokens: 19 },
   },
@@ -38,6 +41,8 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'DeepSeek',
     source: 'api-docs.deepseek.com/guides/kv_cache',
     api: 'chat',
+    preset: 'deepseek',
+    place: 'finish',
     usage: {
       prompt_tokens: 1000,
       completion_tokens: 20,
@@ -52,6 +57,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Moonshot',
     source: 'platform.kimi.ai/docs/api/chat',
     api: 'chat',
+    preset: 'moonshot',
     usage: { prompt_tokens: 19, completion_tokens: 21, total_tokens: 40, cached_tokens: 10 },
     expected: { inputTokens: 19, cachedInputTokens: 10, outputTokens: 21 },
   },
@@ -59,6 +65,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Moonshot, inside the choice and under two names',
     source: 'github.com/AstrBotDevs/AstrBot/issues/6614',
     api: 'chat',
+    preset: 'moonshot',
     place: 'choice',
     usage: {
       prompt_tokens: 1336,
@@ -73,6 +80,8 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Together',
     source: 'docs.together.ai/reference/chat-completions',
     api: 'chat',
+    preset: 'together',
+    place: 'finish',
     usage: { prompt_tokens: 120, completion_tokens: 8, total_tokens: 128, cached_tokens: 64 },
     expected: { inputTokens: 120, cachedInputTokens: 64, outputTokens: 8 },
   },
@@ -80,6 +89,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'LiteLLM',
     source: 'docs.litellm.ai/docs/completion/prompt_caching',
     api: 'chat',
+    preset: 'litellm',
     usage: {
       prompt_tokens: 2006,
       completion_tokens: 300,
@@ -109,6 +119,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'xAI',
     source: 'openai-compat/xai-tool-call',
     api: 'chat',
+    preset: 'xai',
     usage: {
       prompt_tokens: 307,
       completion_tokens: 26,
@@ -135,6 +146,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'xAI, with little text',
     source: 'docs.x.ai/docs/guides/reasoning',
     api: 'chat',
+    preset: 'xai',
     usage: {
       prompt_tokens: 12,
       completion_tokens: 2,
@@ -147,6 +159,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Groq',
     source: 'console.groq.com/docs/api-reference, CompletionUsage',
     api: 'chat',
+    preset: 'groq',
     place: 'x_groq',
     usage: {
       queue_time: 0.037493756,
@@ -165,6 +178,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'OpenRouter',
     source: 'openrouter.ai/docs/use-cases/usage-accounting',
     api: 'chat',
+    preset: 'openrouter',
     usage: {
       completion_tokens: 2,
       completion_tokens_details: { reasoning_tokens: 0 },
@@ -181,6 +195,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'OpenRouter, with the operator’s own key',
     source: 'openrouter.ai/docs/use-cases/byok',
     api: 'chat',
+    preset: 'openrouter',
     usage: {
       prompt_tokens: 194,
       completion_tokens: 2,
@@ -225,27 +240,18 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Mistral',
     source: 'docs.mistral.ai/studio-api/conversations/advanced/prompt-caching',
     api: 'chat',
+    preset: 'mistral',
+    place: 'finish',
     usage: {
-      prompt_tokens: 1024,
-      completion_tokens: 32,
-      total_tokens: 1056,
+      prompt_tokens: 1013,
+      completion_tokens: 30,
+      total_tokens: 1043,
       prompt_audio_seconds: 7,
-      prompt_tokens_details: { cached_tokens: 960 },
+      prompt_tokens_details: { cached_tokens: 1008 },
+      prompt_token_details: { cached_tokens: 1008 },
+      num_cached_tokens: 1008,
     },
-    expected: { inputTokens: 1024, cachedInputTokens: 960, outputTokens: 32 },
-  },
-  {
-    provider: 'Fireworks, vLLM and Cohere',
-    source: 'docs.fireworks.ai/guides/prompt-caching',
-    api: 'chat',
-    usage: {
-      prompt_tokens: 40,
-      completion_tokens: 6,
-      total_tokens: 46,
-      prompt_tokens_details: { cached_tokens: 32 },
-      completion_tokens_details: null,
-    },
-    expected: { inputTokens: 40, cachedInputTokens: 32, outputTokens: 6 },
+    expected: { inputTokens: 1013, cachedInputTokens: 1008, outputTokens: 30 },
   },
   {
     provider: 'SGLang',
@@ -258,6 +264,7 @@ export const usageExamples: readonly UsageExample[] = [
     provider: 'Alibaba',
     source: 'help.aliyun.com/zh/model-studio/context-cache',
     api: 'chat',
+    preset: 'alibaba',
     usage: {
       prompt_tokens: 1500,
       completion_tokens: 50,
@@ -271,5 +278,6 @@ export const usageExamples: readonly UsageExample[] = [
     },
     expected: { inputTokens: 1500, cacheWrite5mTokens: 1400, outputTokens: 50 },
   },
+  ...compatibleExamples,
   ...otherExamples,
 ];

@@ -1,5 +1,6 @@
 /** Replies with a usage object, whole and streamed, of each upstream API; and calls of each API. */
 
+import type { Vendor } from '../../../src/dialects/vendors.ts';
 import type { GatewayEvent } from '../../../src/events.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { Usage } from '../../../src/money.ts';
@@ -35,8 +36,8 @@ export type UpstreamApi =
 /** The APIs whose calls are translated to each other's upstreams. */
 export const contentApis = ['chat', 'messages', 'native', 'responses'] as const;
 
-/** Where a chat reply holds its usage. */
-export type UsagePlace = 'top' | 'x_groq' | 'choice';
+/** Where a chat reply holds its usage; `finish`: a stream has it beside the last choice. */
+export type UsagePlace = 'top' | 'finish' | 'x_groq' | 'choice';
 
 /** One provider's example. */
 export interface UsageExample {
@@ -44,6 +45,8 @@ export interface UsageExample {
   /** The page that has it, or the recorded reply in test/fixtures. */
   readonly source: string;
   readonly api: UpstreamApi;
+  /** Whose preset its channel has. */
+  readonly preset?: Vendor;
   readonly usage: JsonObject;
   readonly place?: UsagePlace;
   readonly expected: Partial<Usage>;
@@ -74,7 +77,9 @@ function textOf(value: JsonValue): string {
 
 function chatReply(usage: JsonObject, isStream: boolean, place: UsagePlace): UsageReply {
   const head = { id: 'c1', created: 1, model: 'm' };
-  const top = place === 'top' ? { usage } : place === 'x_groq' ? { x_groq: { usage } } : {};
+  const top = { top: { usage }, finish: { usage }, x_groq: { x_groq: { usage } }, choice: {} }[
+    place
+  ];
   const inside = place === 'choice' ? { usage } : {};
   const end = { index: 0, finish_reason: 'stop', ...inside };
   if (!isStream) {

@@ -4,6 +4,7 @@
  * replies and streams, relayed and translated; the cost that a reply states; unknown numbers.
  */
 import { describe, expect, it } from 'vitest';
+import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { noUsage } from '../../../src/money.ts';
 import { costOf, ratedModel as model } from './usage-charges.ts';
 import { usageExamples } from './usage-examples.ts';
@@ -25,11 +26,15 @@ function callsOf(api: UpstreamApi): readonly (readonly [caller: UpstreamApi, isS
 }
 
 describe.each(usageExamples)('$provider ($source)', (example) => {
-  const { api, usage, place, expected, costNanos } = example;
+  const { api, preset, usage, place, expected, costNanos } = example;
+  const capabilities = {
+    ...(preset === undefined ? {} : vendorCapabilities[preset]),
+    responses: api === 'responses',
+  };
 
   it.each(callsOf(api))('is read for a caller of %s, streamed: %s', async (caller, isStream) => {
     const call: UsageCall = {
-      ...{ api, caller, usage, isStream, model, channel: { cost: 'reported' } },
+      ...{ api, caller, usage, isStream, model, channel: { cost: 'reported', capabilities } },
       ...(place === undefined ? {} : { place }),
     };
 
@@ -43,6 +48,12 @@ describe.each(usageExamples)('$provider ($source)', (example) => {
     expect(anomalies).toEqual(anomalies.map(() => expect.objectContaining(isAbove)));
     expect(unknown).toEqual([]);
   });
+});
+
+it('every preset has an example', () => {
+  const presets = new Set<string | undefined>(usageExamples.map(({ preset }) => preset));
+
+  expect(Object.keys(vendorCapabilities).filter((vendor) => !presets.has(vendor))).toEqual([]);
 });
 
 describe('a reported cost', () => {

@@ -28,24 +28,38 @@ const mostRefusals = 40;
  * that is removed, and the rest is tried again.
  */
 export function searched(document: Tree, translate: Translate): Search {
-  let tree = document;
-  let base = translate(built(tree));
-  let refusals = 0;
-  while (base.refused !== undefined) {
-    const rest = refusals < mostRefusals ? withoutRefused(tree, base.refused) : undefined;
-    if (rest === undefined) {
-      const example = `refused without a name: ${base.refused} in ${JSON.stringify(built(tree))}`;
-      return { leaves: 0, refusals, lost: [{ place: `(${base.refused})`, example }] };
-    }
-    tree = rest;
-    refusals += 1;
-    base = translate(built(tree));
+  const { tree, base, refusals } = withoutRefusals(document, translate);
+  if (base.refused !== undefined) {
+    const example = `refused without a name: ${base.refused} in ${JSON.stringify(built(tree))}`;
+    return { leaves: 0, refusals, lost: [{ place: `(${base.refused})`, example }] };
   }
   const leaves = leavesOf(tree);
   const lost = leaves
     .filter((placed) => !isKept(placed, { tree, base, translate }))
     .map(({ path }) => ({ place: placeOf(path), example: exampleOf(path, tree, base) }));
   return { leaves: leaves.length, refusals, lost };
+}
+
+/** What is left of a document without the members that are refused by name, one after another. */
+export function withoutRefusals(document: Tree, translate: Translate): Accepted {
+  let tree = document;
+  let base = translate(built(tree));
+  let refusals = 0;
+  while (base.refused !== undefined && refusals < mostRefusals) {
+    const rest = withoutRefused(tree, base.refused);
+    if (rest === undefined) break;
+    tree = rest;
+    refusals += 1;
+    base = translate(built(tree));
+  }
+  return { tree, base, refusals };
+}
+
+/** A document, and its translation, which is still refused if the refusal named no member. */
+export interface Accepted {
+  readonly tree: Tree;
+  readonly base: Outcome;
+  readonly refusals: number;
 }
 
 function exampleOf(path: string, tree: Tree, { json, dropped }: Outcome): string {

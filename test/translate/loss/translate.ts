@@ -70,9 +70,9 @@ export interface Outcome {
 }
 
 /** Translates a caller's request for an upstream. */
-export function sentFor(route: Route, body: unknown): Outcome {
+export function sentFor(route: Route, body: unknown, streamed = false): Outcome {
   try {
-    const { body: json, dropped } = exchangesFor(route, body).upstream;
+    const { body: json, dropped } = exchangesFor(route, body, streamed).upstream;
     return { json, texts: textsIn(json), dropped, refused: undefined };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -30,8 +30,8 @@ export function samplingPiece(request: ContentRequest, flags: ResolvedCapabiliti
     candidates(request, flags),
     logprobs(request, flags),
     modalities(request, flags),
-    copyMember(request, 'user', 'endUserId'),
-    serviceTier(request),
+    copyIf(flags.endUserId, request, 'user', 'endUserId'),
+    serviceTier(request, flags),
     verbosity(request, flags),
     promptCacheKey(request, flags),
   ]);
@@ -56,7 +56,7 @@ function copyIf(
   isTaken: boolean,
   request: ContentRequest,
   name: string,
-  field: Exclude<CopiedField, 'maxOutputTokens' | 'endUserId'>,
+  field: Exclude<CopiedField, 'maxOutputTokens'>,
 ): Piece {
   if (isTaken || request[field] === undefined) return copyMember(request, name, field);
   return droppedPiece(request.names[field]);
@@ -144,9 +144,9 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['priority', 'priority'],
 ]);
 
-function serviceTier(request: ContentRequest): Piece {
+function serviceTier(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   const tier = tiers.get(request.serviceTier ?? '');
-  if (tier !== undefined) return membersPiece({ service_tier: tier });
+  if (tier !== undefined && flags.serviceTier) return membersPiece({ service_tier: tier });
   return asksForTier(request) ? droppedPiece(request.names.serviceTier) : emptyPiece;
 }
 
