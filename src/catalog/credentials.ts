@@ -3,7 +3,9 @@ import type { Clock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { type JsonValue, member } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
+import type { Channel } from '../ports/catalog.ts';
 import { within } from '../ports/within.ts';
+import { cloudCredential, cloudForms, isCloudReference } from './cloud-credentials.ts';
 
 export interface CredentialSources {
   readonly credentials: ((name: string) => MaybePromise<string>) | undefined;
@@ -12,12 +14,12 @@ export interface CredentialSources {
 }
 
 /**
- * Resolves a `credential` member of the file to its secret.
+ * Resolves a `credential` member of the file to its secret, or to the function that gets it.
  *
  * @throws ConfigurationError that names the member's path and says how to fix it. Of values, it
  *   repeats only the name of a variable: a secret written in its place must not reach a log.
  */
-export type ReadCredential = (value: JsonValue, path: string) => Promise<string>;
+export type ReadCredential = (value: JsonValue, path: string) => Promise<Channel['credential']>;
 
 /** Deadline for one name. While a vault is pending, no newer version of the file is read. */
 const resolveMs = 10_000;
@@ -25,6 +27,14 @@ const resolveMs = 10_000;
 /** One reader per file version: each name is resolved once, so that all its channels agree. */
 export function credentialReader(sources: CredentialSources): ReadCredential {
   const resolved = new Map<string, string>();
+  const functions = new Map<string, Channel['credential']>();
+
+  const ofCloud = (reference: JsonValue, path: string): Channel['credential'] => {
+    const text = JSON.stringify(reference);
+    const known = functions.get(text) ?? cloudCredential(reference, path);
+    functions.set(text, known);
+    return known;
+  };
 
   const named = async (name: string, path: string): Promise<string> => {
     const known = resolved.get(name);
@@ -43,7 +53,8 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
     const name = member(value, 'name');
     if (isName(env) && name === undefined) return fromEnvironment(env, path);
     if (isName(name) && env === undefined) return named(name, path);
-    refuse(path, `must be ${forms}`);
+    if (isCloudReference(value)) return ofCloud(value, path);
+    refuse(path, `must be ${forms}, or ${cloudForms}`);
   };
 }
 

@@ -22,6 +22,7 @@ import { checkSetUp } from '../ports/set-up.ts';
 import { priceToJson } from '../prices/codec.ts';
 import type { PriceJson } from '../prices/price-json.ts';
 import { priceSchema } from '../prices/schema.ts';
+import { isCloudReference } from './cloud-credentials.ts';
 import { credentialReader, type ReadCredential } from './credentials.ts';
 import { modelsFrom } from './model-json.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
@@ -280,7 +281,8 @@ const readReference: ReadCredential = async (value, path) => {
   const env = member(value, 'env');
   const name = member(value, 'name');
   const [reference, other] = env === undefined ? [name, env] : [env, name];
-  if (typeof reference === 'string' && reference !== '' && other === undefined) {
+  const isName = typeof reference === 'string' && reference !== '' && other === undefined;
+  if (isName || isCloudReference(value)) {
     return jsonWithBigints(value);
   }
   // The value is not repeated: a secret written here must not reach a log.

@@ -192,7 +192,7 @@ describe('a file is refused at start-up', () => {
         [
           'models[1].channels[0].credential must be',
           { ...modelJson, id: 'b', channels: [{ ...channelJson, credential }] },
-          '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }.',
+          '{ "env": "NAME OF A VARIABLE" } or { "name": "…" }, or { "aws": {} }, ',
         ] as const,
     ),
   ];

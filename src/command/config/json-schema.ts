@@ -10,7 +10,10 @@ export type JsonSchema = Record<string, unknown>;
 /** The schemas of members whose JSON form differs from the one in code. */
 const writtenForms: Readonly<Record<string, JsonSchema>> = {
   credential: {
-    description: `A reference to the secret: "${referenceTo('NAME')}" or { "env": "NAME" }.`,
+    description:
+      `A reference to the secret: "${referenceTo('NAME')}" or { "env": "NAME" }; ` +
+      'or the cloud whose library gets it: { "aws": {} }, { "google": "default" }, ' +
+      '{ "azure": "default" }.',
     anyOf: [
       { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' },
       {
@@ -19,6 +22,24 @@ const writtenForms: Readonly<Record<string, JsonSchema>> = {
         required: ['env'],
         additionalProperties: false,
       },
+      {
+        type: 'object',
+        properties: {
+          aws: {
+            type: 'object',
+            properties: { profile: { type: 'string' } },
+            additionalProperties: false,
+          },
+        },
+        required: ['aws'],
+        additionalProperties: false,
+      },
+      ...['google', 'azure'].map((cloud) => ({
+        type: 'object',
+        properties: { [cloud]: { const: 'default' } },
+        required: [cloud],
+        additionalProperties: false,
+      })),
     ],
   },
   maxPriceNanos: {

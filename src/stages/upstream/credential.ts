@@ -83,9 +83,9 @@ export class CredentialFunctions {
     if (read.kind !== 'secret') return;
     const untilMs = this.isPerKey(credential) ? undefined : expiryOf(answer);
     if (untilMs !== undefined) {
-      const kept = this.#kept.get(credential);
-      if (kept?.answer !== answer)
-        this.#kept.set(credential, { answer, untilMs, isRenewed: false });
+      // Another call may have got a newer one in the meantime.
+      const keptMs = this.#kept.get(credential)?.untilMs ?? 0;
+      if (untilMs > keptMs) this.#kept.set(credential, { answer, untilMs, isRenewed: false });
       return;
     }
     const known = this.#seen.get(channel);
