@@ -1,11 +1,12 @@
 /**
- * A real HTTP server that behaves like OpenAI, Google, Anthropic and Vertex AI. It plays recorded
- * traffic, or scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process
- * alive.
+ * A real HTTP server that behaves like OpenAI, Google, Anthropic and the clouds that host their
+ * models. It plays recorded traffic, or scripts queued by a test. It listens on 127.0.0.1 only and
+ * does not keep the process alive.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { anthropic } from './anthropic.ts';
+import { azure } from './azure.ts';
 import { bedrock } from './bedrock.ts';
 import { type Exchange, openExchange, play, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
@@ -40,7 +41,7 @@ export interface FakeUpstreamOptions {
 
 /** A running fake upstream. */
 export interface FakeUpstream {
-  /** `http://127.0.0.1:1234` */
+  /** `http://127.0.0.1:1234`, which is also the `baseUrl` of `azure()`. */
   readonly origin: string;
   /** For a channel of the openai dialect: `http://127.0.0.1:1234/v1`. */
   readonly openaiBaseUrl: string;
@@ -76,7 +77,7 @@ export interface FakeUpstream {
 }
 
 // OpenAI is last, since it owns every path, in order to refuse unknown ones.
-const providers: readonly Provider[] = [vertex, gemini, anthropic, bedrock, openai];
+const providers: readonly Provider[] = [azure, vertex, gemini, anthropic, bedrock, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
