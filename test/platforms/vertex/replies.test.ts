@@ -1,5 +1,5 @@
 // suite: slow
-/** Replies as Vertex AI sends them, by the recordings of Google's SDK, in front of other clients. */
+/** Replies as Google's SDK recorded them from Vertex AI, in front of other clients. */
 import { describe, expect, it } from 'vitest';
 import { vertex } from '../../../src/platforms/vertex.ts';
 import {
