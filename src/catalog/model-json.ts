@@ -4,7 +4,7 @@
  */
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
-import { placeOf } from '../platforms/table.ts';
+import { placeOf } from '../platforms/places.ts';
 import type { ListedModel, PriceOfListed, PriceOfName } from '../ports/listed-model.ts';
 import type { Platform } from '../ports/platform.ts';
 import { isNanos } from '../ports/quota-input.ts';

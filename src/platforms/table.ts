@@ -1,27 +1,9 @@
-/** The platforms that host models. Nothing else in the gateway knows their names. */
+/** The platforms that host models. Nothing but this file and `places.ts` knows their names. */
 import type { Dialect } from '../dialects/dialect.ts';
-import type { Channel } from '../ports/catalog.ts';
 import type { Platform } from '../ports/platform.ts';
-import { onAzure, placeOnAzure } from './azure.ts';
-import { onBedrock, placeOnBedrock } from './bedrock/bedrock.ts';
-import { onVertex, placeOnVertex } from './vertex.ts';
-
-/** The members of a channel that its platform decides. */
-export type Place = Pick<Channel, 'dialect' | 'baseUrl'>;
-
-/** Undefined if the name is that of no platform. */
-export function placeOf(platform: Platform): Place | undefined {
-  switch (platform.name) {
-    case 'azure':
-      return placeOnAzure(platform);
-    case 'vertex':
-      return placeOnVertex(platform);
-    case 'bedrock':
-      return placeOnBedrock(platform);
-    default:
-      return undefined;
-  }
-}
+import { onAzure } from './azure.ts';
+import { onBedrock } from './bedrock/bedrock.ts';
+import { onVertex } from './vertex-dialect.ts';
 
 /** The dialect as the upstreams of a channel's platform speak it. */
 export function hostedDialect(

@@ -1,6 +1,7 @@
 /** What `npm run generate` writes into the pages is what the code says. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { claudeTable } from './generated/claude-features.ts';
 import { configTable } from './generated/config.ts';
 import { eventsTable } from './generated/events.ts';
 import { errorsTable, metricsTable, reasonsTable } from './generated/failures.ts';
@@ -17,6 +18,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'docs/internals/wire-map.md': wireMap,
   'docs/metrics.md': { metrics: metricsTable },
   'docs/options.md': { options: optionsTable },
+  'docs/platforms/vertex.md': { features: () => claudeTable('vertex') },
 };
 
 it('src/admin/http/reply-schemas.json', async () => {

@@ -50,11 +50,7 @@ export function cutElements(
 }
 
 /** The same for the members of an object. */
-export function cutMembers(
-  tape: Tape,
-  object: Value,
-  isCut: (member: Value) => boolean,
-): readonly Span[] {
+function cutMembers(tape: Tape, object: Value, isCut: (member: Value) => boolean): readonly Span[] {
   return cutsAmong(tape, tape.members(object), isCut);
 }
 

@@ -1,9 +1,15 @@
 /** Changes a prepared call for the platform that hosts the models. */
 import { bodyFromChunks } from '../../bytes/body/elide.ts';
 import { spliceMembers } from '../../bytes/body/splice.ts';
+import { asBuffer } from '../../bytes/decode.ts';
 import { scanBody } from '../../bytes/json/scan/body.ts';
+import type { Tape } from '../../bytes/json/tape.ts';
+import { concatBytes } from '../../bytes/sse.ts';
 import type { Call } from '../../call.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
 import type { HostedCall, HostedEdits, HostedRequest, Hosting } from '../../dialects/hosting.ts';
+import { isGatewayError } from '../../errors.ts';
+import { parseExactly } from '../../exact-numbers.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { ForwardedParts } from '../../protocols/protocol.ts';
@@ -58,8 +64,7 @@ export function hostedBody(
   target: HostedTarget,
   isStrict: boolean,
 ): PreparedRequest {
-  const length = prepared.body.reduce((sum, piece) => sum + piece.length, 0);
-  const tape = scanBody(bodyFromChunks([...prepared.body], length));
+  const tape = tapeOf(prepared.body);
   const edited = hostedEdits(target, tape, undefined);
   if (edited === undefined) return prepared;
   const { edits, cuts, headers, search, dropped } = edited;
@@ -70,6 +75,19 @@ export function hostedBody(
     path: prepared.path + search,
     notes: withDropped(prepared.notes, dropped, isStrict),
   };
+}
+
+/** In arguments that a model wrote, a name may stand twice: then the last one is kept. */
+function tapeOf(pieces: readonly Uint8Array[]): Tape {
+  const bytes = concatBytes(pieces);
+  try {
+    return scanBody(bodyFromChunks([bytes], bytes.length));
+  } catch (error) {
+    const value = isGatewayError(error) ? parseExactly(asBuffer(bytes).toString()) : undefined;
+    if (value === undefined) throw error;
+    const written = Buffer.from(jsonText(value));
+    return scanBody(bodyFromChunks([written], written.length));
+  }
 }
 
 export function wrapped(prepared: Prepared, { hosting, ...target }: HostedTarget): Prepared {

@@ -7,6 +7,7 @@ import { vertex } from '../../../src/platforms/vertex.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import { type FailureRow, rowOf } from '../../../src/stages/upstream/failure-table.ts';
 import { messages, wholeMessage } from '../../support/any-model-gateway.ts';
+import type { DrivenCall } from '../../support/driven-upstream.ts';
 import { fixture } from '../../support/fixtures.ts';
 import { callerSecret, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, model } from '../../support/models.ts';
@@ -196,6 +197,13 @@ it('a recorded refusal by IAM is the account’s', () => {
   });
 });
 
+const reply = {
+  type: 'message',
+  content: [{ type: 'text', text: 'Hi' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 3, output_tokens: 1 },
+};
+
 describe('a call that fails over from Anthropic to Vertex AI', () => {
   const claude = vertex({ kind: 'anthropic', project: 'p', location: 'us-east5' });
   const anthropic = channel({
@@ -214,12 +222,6 @@ describe('a call that fails over from Anthropic to Vertex AI', () => {
   };
   const both = model({ id: 'm', protocols: ['messages'], channels: [anthropic, onVertex] });
   const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
-  const reply = {
-    type: 'message',
-    content: [{ type: 'text', text: 'Hi' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 3, output_tokens: 1 },
-  };
   const history = [
     {
       role: 'user',
@@ -277,6 +279,41 @@ describe('a call that fails over from Anthropic to Vertex AI', () => {
 
     expect(answer.status).toBe(529);
     expect(upstream.calls.length).toBe(1);
+  });
+});
+
+describe('a quota that is used up', () => {
+  const channels = ['us-east5', 'europe-west1'].map((location, priority): Channel => {
+    const place = vertex({ kind: 'anthropic', project: 'p', location });
+    return { id: location, credential: token, priority, ...place };
+  });
+  const models = ['claude-a', 'claude-b'].map((id) =>
+    model({ id, protocols: ['messages'], channels }),
+  );
+  const row = rows['a quota of a model in a region'];
+
+  it('is that of one model in one location', async () => {
+    const { call, upstream } = gatewayInProcess({
+      models,
+      handlers: [
+        (up) => up.answer(429, row === undefined ? {} : bodyOf(row)),
+        ...Array.from({ length: 3 }, () => (up: DrivenCall) => up.answer(200, reply)),
+      ],
+    });
+    for (const id of ['claude-a', 'claude-a', 'claude-b']) {
+      const body = { model: id, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
+      expect((await call(messages(JSON.stringify(body)))).status).toBe(200);
+    }
+
+    const sent = upstream.calls.map(({ request: { path } }) =>
+      path.replace(/^.*locations\/(.*)\/publishers.*models\/(.*):.*$/, '$1 $2'),
+    );
+    expect(sent).toEqual([
+      'us-east5 claude-a',
+      'europe-west1 claude-a',
+      'europe-west1 claude-a',
+      'us-east5 claude-b',
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 // suite: slow
-/** Replies as Vertex AI sends them, by the recordings of Google's SDK, in front of other clients. */
+/** Replies as Google's SDK recorded them from Vertex AI, in front of other clients. */
 import { describe, expect, it } from 'vitest';
 import { vertex } from '../../../src/platforms/vertex.ts';
 import {
@@ -11,6 +11,7 @@ import {
   wholeResponse,
 } from '../../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
+import { text } from './ask.ts';
 import { sentBy, token } from './sent-requests.ts';
 
 const google = vertex({ kind: 'google', project: 'p', location: 'us-central1' });
@@ -115,3 +116,34 @@ describe('the OpenAI-compatible endpoint', () => {
     expect(sent?.body).toMatchObject({ max_tokens: 99 });
   });
 });
+
+it.each([
+  ['google', '{"functionCall":{"name":"f","args":{"a":12345678901234567890}}}'],
+  ['anthropic', '"input":{"a":12345678901234567890}'],
+] as const)('arguments with a name twice in a history reach %s', async (kind, expected) => {
+  const call = {
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'f', arguments: '{"a":1,"a":12345678901234567890}' },
+  };
+  const history = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'ok' },
+  ];
+  const upstream = scriptedUpstream({
+    headers: { 'content-type': 'application/json' },
+    chunks: [kind === 'google' ? functionCall : message],
+  });
+  const place = vertex({ kind, project: 'p', location: 'us-central1' });
+  const gateway = anyModelGateway({ upstream, channel: { credential: token, ...place } });
+  const reply = await gateway.call(chat(text({ model: 'm', messages: history })));
+  const sent = Buffer.concat(upstream.requests[0]?.body ?? []).toString();
+
+  expect(reply.status, reply.text).toBe(200);
+  expect(sent.replace(/,"thoughtSignature":"[^"]*"/, '')).toContain(expected);
+});
+
+const message =
+  '{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn",' +
+  '"usage":{"input_tokens":3,"output_tokens":1}}';
