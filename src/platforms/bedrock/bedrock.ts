@@ -115,7 +115,8 @@ export function onBedrock(
   const own = { ...others, ...workspaceHeader(platform) };
   const hosted: Dialect = {
     ...dialect,
-    credential: (secret, form) => (form === 'aws' ? own : { ...own, ...bearer(secret) }),
+    // The signature replaces it where there are keys to sign with.
+    credential: (secret) => ({ ...own, ...bearer(secret) }),
     readFailure: awsFailure(dialect.readFailure),
     hosting,
   };
@@ -144,7 +145,7 @@ function invoked(hosted: Dialect, hosting: Hosting, countModel: string | undefin
     ...hosted,
     capabilities: withoutMediaUrls(hosted.capabilities),
     // The version of the API is in the body.
-    credential: (secret, form) => (form === 'aws' ? {} : bearer(secret)),
+    credential: bearer,
     codecs: async () => {
       const codecs = await hosted.codecs();
       return countModel === undefined ? { ...codecs, tokenCounter: undefined } : codecs;

@@ -62,12 +62,8 @@ export function eventsOfMessages(body: UpstreamBody): UpstreamBody {
   const writer = new EventWriter();
   return readBody(body, {
     write: (chunk, put) => decoder.write(chunk, (message) => put(writer.write(message))),
-    end: (put) => {
-      put(writer.rest());
-      if (!decoder.isBetweenMessages()) {
-        throw new UpstreamError('body', 'upstream_stream_truncated');
-      }
-    },
+    // A stream that ends within a message lacks its last event, which the tap looks for.
+    end: (put) => put(writer.rest()),
   });
 }
 

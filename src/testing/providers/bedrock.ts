@@ -56,10 +56,12 @@ function countReply(request: ProviderRequest, model: string, context: ReplyConte
   return count === undefined ? asRuntime(counted) : json(200, { inputTokens: count });
 }
 
+const versions: readonly unknown[] = ['bedrock-2023-05-31', '2026-10-21'];
+
 function refusedBody(body: JsonValue | undefined): Script | undefined {
   const extra = ['model', 'stream'].find((name) => member(body, name) !== undefined);
   if (extra !== undefined) return refusal(400, `${extra}: Extra inputs are not permitted`);
-  return member(body, 'anthropic_version') === 'bedrock-2023-05-31'
+  return versions.includes(member(body, 'anthropic_version'))
     ? undefined
     : refusal(400, 'anthropic_version: Field required');
 }

@@ -17,7 +17,6 @@ describe('an event stream', () => {
     for (let at = 0; at <= reply.length; at += 1) {
       expect(ours([reply.subarray(0, at), reply.subarray(at)])).toEqual(whole);
     }
-    expect(whole.end).toBe('whole');
     expect(whole.read).toHaveLength(replyEvents().length);
   });
 
@@ -25,30 +24,28 @@ describe('an event stream', () => {
     expect(ours([...reply].map((byte) => Buffer.from([byte])))).toEqual(theirs(reply));
   });
 
-  it('is known to be cut unless it ends after a message', () => {
-    const ends = new Set<number>([0]);
+  it('has the messages that are complete, wherever it ends', () => {
+    const ends: number[] = [];
     let end = 0;
     for (const event of replyEvents()) {
       end += chunk(event).length;
-      ends.add(end);
+      ends.push(end);
     }
 
     for (let at = 0; at <= reply.length; at += 1) {
-      const expected = ends.has(at) ? 'whole' : 'cut';
-      expect(ours([reply.subarray(0, at)]).end, `cut at ${at}`).toBe(expected);
+      const { read, isBroken } = ours([reply.subarray(0, at)]);
+      expect([read.length, isBroken]).toEqual([ends.filter((one) => one <= at).length, false]);
     }
   });
 
-  it('is broken if any bit differs, after what came before', () => {
+  it('has no message of which any bit differs, and those before it', () => {
     const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = replyEvents().map(chunk);
     const stream = Buffer.concat([first, second]);
 
     for (let at = first.length; at < stream.length; at += 1) {
       const changed = Buffer.from(stream);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      const { read, end } = ours([changed]);
-      expect(read, `byte ${at}`).toHaveLength(1);
-      expect(end, `byte ${at}`).not.toBe('whole');
+      expect(ours([changed]).read, `byte ${at}`).toHaveLength(1);
     }
   });
 
@@ -61,7 +58,7 @@ describe('an event stream', () => {
   });
 
   it('may have messages without headers and payload', () => {
-    expect(ours([message({}, '')])).toEqual({ read: [{ headers: {}, body: '' }], end: 'whole' });
+    expect(ours([message({}, '')])).toEqual({ read: [{ headers: {}, body: '' }], isBroken: false });
   });
 
   it('is refused at the prelude of a message that is too large, before it is buffered', () => {
@@ -80,7 +77,7 @@ describe('an event stream', () => {
       changed.writeUInt32BE(claimed, 4);
       changed.writeUInt32BE(crc32(changed.subarray(0, 8)), 8);
       changed.writeUInt32BE(crc32(changed.subarray(0, -4)), changed.length - 4);
-      expect(ours([changed]).end).toBe('broken');
+      expect(ours([changed]).isBroken).toBe(true);
     }
   });
 });

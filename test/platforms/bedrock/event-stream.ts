@@ -13,10 +13,10 @@ export interface Read {
   readonly body: string;
 }
 
-/** What has been read, and whether the bytes were refused or ended within a message. */
+/** What has been read, and whether the bytes after it were refused. */
 export interface Outcome {
   readonly read: readonly Read[];
-  readonly end: 'whole' | 'cut' | 'broken';
+  readonly isBroken: boolean;
 }
 
 /** Reads with our decoder. Anything but an upstream's fault is thrown. */
@@ -29,10 +29,10 @@ export function ours(chunks: readonly Uint8Array[]): Outcome {
   try {
     for (const chunk of chunks) decoder.write(chunk, pass);
   } catch (error) {
-    if (isUpstreamError(error)) return { read, end: 'broken' };
+    if (isUpstreamError(error)) return { read, isBroken: true };
     throw error;
   }
-  return { read, end: decoder.isBetweenMessages() ? 'whole' : 'cut' };
+  return { read, isBroken: false };
 }
 
 /** Reads with AWS's codec, which takes one message at a time. */
@@ -40,10 +40,10 @@ export function theirs(stream: Buffer): Outcome {
   const read: Read[] = [];
   let at = 0;
   while (at < stream.length) {
-    if (stream.length - at < 12) return { read, end: 'cut' };
+    if (stream.length - at < 12) return { read, isBroken: false };
     const length = stream.readUInt32BE(at);
-    if (!hasPrelude(stream.subarray(at, at + 12))) return { read, end: 'broken' };
-    if (at + length > stream.length) return { read, end: 'cut' };
+    if (!hasPrelude(stream.subarray(at, at + 12))) return { read, isBroken: true };
+    if (at + length > stream.length) return { read, isBroken: false };
     try {
       const { headers, body } = codec.decode(new Uint8Array(stream.subarray(at, at + length)));
       const strings = Object.entries(headers).filter(([, { type }]) => type === 'string');
@@ -52,11 +52,11 @@ export function theirs(stream: Buffer): Outcome {
         body: Buffer.from(body).toString('latin1'),
       });
     } catch {
-      return { read, end: 'broken' };
+      return { read, isBroken: true };
     }
     at += length;
   }
-  return { read, end: 'whole' };
+  return { read, isBroken: false };
 }
 
 /** The codec checks a prelude only together with its message. */

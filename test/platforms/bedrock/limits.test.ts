@@ -6,7 +6,7 @@ import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import type { BedrockPlatform } from '../../../src/ports/platform.ts';
 import { found } from '../../faults/canaries.ts';
-import { anyModelGateway, type CallerRequest } from '../../support/any-model-gateway.ts';
+import { anyModelGateway, type CallerRequest, chat } from '../../support/any-model-gateway.ts';
 import { model } from '../../support/models.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 
@@ -211,6 +211,20 @@ describe.each(['mantle', 'runtime'] as const)('a request to %s', (kind) => {
 
     expect(sentBody).not.toHaveProperty('speed');
     expect(headers['x-tollgate-dropped']).toBe(`anthropic-beta:${betas},speed`);
+  });
+});
+
+describe('an image by its URL', () => {
+  it('is refused on runtime where the call is translated', async () => {
+    const upstream = scriptedUpstream(whole);
+    const channel = bedrock({ region: 'us-east-1', kind: 'runtime' });
+    const gateway = anyModelGateway({ upstream, channel });
+    const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+    const body = { model: 'm', messages: [{ role: 'user', content: [image] }] };
+
+    const { status } = await gateway.call(chat(JSON.stringify(body)));
+
+    expect([status, upstream.requests]).toEqual([400, []]);
   });
 });
 

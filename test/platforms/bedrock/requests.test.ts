@@ -118,7 +118,7 @@ describe('on runtime, Claude', () => {
     expect([ours.method, ours.path]).toEqual([theirs.method, theirs.path]);
     expect(ours.headers['content-type']).toBe(theirs.headers['content-type']);
     expect(countedBody(ours.body.toString())).toEqual(
-      countedBody(Buffer.from(theirs.body).toString()),
+      countedBody(new TextDecoder().decode(theirs.body)),
     );
   });
 });
