@@ -123,6 +123,7 @@ export type {
   QuotaSubject,
   SessionStore,
 } from './ports/key-store.ts';
+export type { ListedModel, PriceOfListed, PriceOfName } from './ports/listed-model.ts';
 export type { PortName } from './ports/port-names.ts';
 export type {
   AdjustInput,
