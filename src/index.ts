@@ -129,6 +129,7 @@ export type {
   QuotaSubject,
   SessionStore,
 } from './ports/key-store.ts';
+export type { ListedModel, PriceOfListed, PriceOfName } from './ports/listed-model.ts';
 export { perKey } from './ports/per-key.ts';
 export type {
   AzureApi,

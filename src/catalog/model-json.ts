@@ -131,8 +131,8 @@ function pricesFor(provider: JsonValue, path: string, { prices }: JsonSources): 
   }
   if (prices !== undefined) return (name) => prices(provider, name);
   throw new ConfigurationError(
-    `${path}.from needs a list of prices. In code, give options.prices pricesFrom({ calcPrice }); ` +
-      'for the command, run: npm install @pydantic/genai-prices.',
+    `${path}.from needs a list of prices. In code, give options.prices, such as ` +
+      'pricesFrom({ calcPrice }). For the command, run: npm install @pydantic/genai-prices.',
   );
 }
 

@@ -38,7 +38,7 @@ export function wildcardsIn(
   };
 }
 
-/** The wildcard with the longest fixed part that may serve an id, and the name that it has there. */
+/** The wildcard with the longest fixed part that serves an id, and the name that it has there. */
 export function wildcardFor(
   modelId: string,
   wildcards: readonly ListedModel[],
@@ -57,7 +57,7 @@ function fixedPart({ id }: ListedModel): string {
   return id.slice(0, -1);
 }
 
-/** A fine-tuned model is property of the account, and costs more than the one that it is made of. */
+/** A fine-tuned model is property of the account, and costs more than what it is made of. */
 function isAllowed(name: string, { allow }: ListedModel): boolean {
   const allowed = fineTuned.test(name) ? allow?.fine_tuned : true;
   return allowed === true || allowed?.models.includes(name) === true;

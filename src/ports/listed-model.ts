@@ -26,6 +26,7 @@ export function isModel(model: ListedModel): model is Model {
   return !isWildcard(model);
 }
 
+/** Whether an id stands for many models. */
 export function isWildcard({ id }: Pick<Model, 'id'>): boolean {
   return id.endsWith('*');
 }

@@ -1,4 +1,4 @@
-/** Which channels of one priority a model prefers: the cheapest, or the one that replies fastest. */
+/** Which channels of one priority a model prefers: the cheapest, or the fastest to reply. */
 import type { Nanos } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 

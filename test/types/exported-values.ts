@@ -31,6 +31,7 @@ import type {
   JsonFileCatalogOptions,
   JsonlUsageSinkOptions,
   KeyStore,
+  ListedModel,
   MaybePromise,
   MembersInput,
   MemoryIdempotencyStoreOptions,
@@ -148,7 +149,7 @@ interface RootValues {
     sources: ReconcileSources,
     filter?: postgres.UsageChargesFilter,
   ) => Promise<readonly Reconciliation[]>;
-  staticCatalog: (models: readonly Model[]) => StaticCatalog;
+  staticCatalog: (models: readonly ListedModel[]) => StaticCatalog;
   statusOf: Readonly<Record<ErrorCode, number>>;
   systemClock: () => Clock;
   tokenPrice: (input: TokenPriceInput) => TokenPrice;

@@ -14,13 +14,13 @@ interface Candidate extends Pick<Channel, 'id' | 'weight' | 'priority'> {
   readonly inFlight: number;
 }
 
-type Asked = Partial<Parameters<typeof chooseChannel>[1]>;
+type Change = Partial<Parameters<typeof chooseChannel>[1]>;
 
 function chosen(
   candidates: readonly Candidate[],
   prefer: Model['prefer'],
   random: () => number,
-  asked: Asked = {},
+  change: Change = {},
 ): Candidate | undefined {
   const channels = candidates.map(
     ({ id, weight = 1, priority = 0, stickyBy }): Channel => ({
@@ -37,7 +37,7 @@ function chosen(
   const input = { keyId: 'key', promptCacheKey: undefined, session: () => undefined };
   const choice = chooseChannel(
     pool,
-    { ...input, excluded: [], hasTried: false, ...asked },
+    { ...input, excluded: [], hasTried: false, ...change },
     {
       availability: (channel) => availabilities[of(channel)?.state ?? 'available'],
       inFlight: (channel) => of(channel)?.inFlight ?? 0,
@@ -96,13 +96,13 @@ function leftOf(candidates: readonly Candidate[]): readonly Candidate[] {
 function shares(
   candidates: readonly Candidate[],
   prefer: Model['prefer'],
-  asked: Asked = {},
+  change: Change = {},
 ): ReadonlyMap<string, number> {
   const random = numbers(7);
   const calls = 4_000;
   const found = new Map<string, number>();
   for (let call = 0; call < calls; call += 1) {
-    const { id = '' } = chosen(candidates, prefer, random, asked) ?? {};
+    const { id = '' } = chosen(candidates, prefer, random, change) ?? {};
     found.set(id, (found.get(id) ?? 0) + 1 / calls);
   }
   return found;
@@ -207,9 +207,9 @@ describe('a model that prefers latency', () => {
       candidate('slow', { medianMs: 3 }),
       candidate('new'),
     ];
-    const asked = { hasTried: true, excluded: ['failed'] };
+    const change = { hasTried: true, excluded: ['failed'] };
 
-    expect([...shares(candidates, 'latency', asked).keys()]).toEqual(['fast']);
+    expect([...shares(candidates, 'latency', change).keys()]).toEqual(['fast']);
   });
 
   it('follows the medians in every pool', () => {

@@ -63,8 +63,8 @@ function mediansOf(
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,
   { medianFirstByteMs }: ChannelHealth,
 ): FirstByteMs {
-  const asked = { modelId: exactIdOf(model), reply: operation.waitsAs[framing] };
-  return (channel) => medianFirstByteMs(channel, asked);
+  const requested = { modelId: exactIdOf(model), reply: operation.waitsAs[framing] };
+  return (channel) => medianFirstByteMs(channel, requested);
 }
 
 const unmeasured: FirstByteMs = () => undefined;

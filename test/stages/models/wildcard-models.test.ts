@@ -1,5 +1,5 @@
 // suite: slow
-/** Models of a wildcard in a gateway: what is sent, listed, counted, limited and reported of them. */
+/** Models of a wildcard in a gateway: what is sent, listed, limited and reported of them. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../../src/events.ts';
 import type { Channel, DialectName, Model, ProtocolName } from '../../../src/ports/catalog.ts';
