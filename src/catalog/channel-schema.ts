@@ -121,6 +121,7 @@ const settings = {
   efforts: listOf(reasoningEfforts),
   thinkingBudget: thinkingBudget.optional(),
   structuredOutput: choice(['schema', 'subset', 'json', 'none']),
+  toolChoice: choice(['any', 'required', 'auto']),
   sampling: choice(['any', 'one', 'none']),
   maxCandidates: count.optional(),
   stopLimit: count.optional(),

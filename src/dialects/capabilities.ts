@@ -28,6 +28,7 @@ export const usualCapabilities = {
   structuredOutput: 'schema',
   jsonWithTools: true,
   strictTools: true,
+  toolChoice: 'any',
   allowedTools: true,
   parallelToolCalls: true,
   toolEffortNone: false,

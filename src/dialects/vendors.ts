@@ -100,6 +100,8 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     reasoningHistory: true,
     // api-docs.deepseek.com, Thinking Mode; reasoning is switched off only by a member of its own.
     efforts: ['low', 'high', 'max'],
+    // 400 "Thinking mode does not support this tool_choice" (DeepSeek-V3#1376).
+    toolChoice: 'auto',
     // Not in its list of parameters.
     seed: false,
     parallelToolCalls: false,
@@ -120,10 +122,12 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     reasoningHistory: true,
     // It always reasons.
     efforts: ['low', 'high', 'max'],
+    // 400 "tool_choice 'specified' is incompatible with thinking enabled" (inspect_ai#5152); models
+    // other than K3 refuse `required` too.
+    toolChoice: 'required',
     stopLimit: 5,
     // Not in its list of parameters.
     seed: false,
-    logprobs: false,
     parallelToolCalls: false,
     // Its URLs are those of its own files.
     mediaUrls: false,
@@ -234,8 +238,10 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     mediaInput: [],
   },
   zai: {
-    // docs.z.ai, Chat Completion. Its only tool choice is `auto`, which no flag says.
+    // docs.z.ai, Chat Completion.
     ...compatible,
+    // 400 "Tool choice must be auto" (hindsight#4246).
+    toolChoice: 'auto',
     maxTokensField: 'max_tokens',
     includeUsage: false,
     penalties: false,
@@ -265,6 +271,9 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     strictTools: false,
     // Reasoning is set by members of its own, `enable_thinking` and `thinking_budget`.
     reasoning: 'none',
+    // 400 for `required` and a named tool in thinking mode, the default of Qwen 3.5 and newer
+    // (eino#994).
+    toolChoice: 'auto',
     mediaInput: ['image'],
   },
   vllm: {
@@ -273,9 +282,10 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     reasoningHistory: true,
   },
   llamacpp: {
-    // Its code of November 2026 (tools/server), which turns a choice of one tool into `auto`, and
-    // has efforts since August 2026 (llama.cpp#26941).
+    // Its code of November 2026 (tools/server); it has efforts since August (llama.cpp#26941).
     ...local,
+    // It takes the choice of one tool for `auto` (llama.cpp#28806).
+    toolChoice: 'required',
     // The templates of most models ignore the schema when there are tools.
     jsonWithTools: false,
     // 400 together with tools in a stream.
@@ -285,9 +295,10 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     maxCandidates: 1,
   },
   ollama: {
-    // docs/api/openai-compatibility.mdx of 2026-08-21. It ignores `tool_choice` and
-    // `max_completion_tokens`.
+    // docs/api/openai-compatibility.mdx of 2026-08-21. It ignores `max_completion_tokens` and
+    // `tool_choice`.
     ...local,
+    toolChoice: 'auto',
     topK: false,
     parallelToolCalls: false,
     efforts: ['none', 'low', 'medium', 'high', 'max'],

@@ -69,6 +69,12 @@ export interface Capabilities {
   readonly jsonWithTools?: boolean;
   /** Can enforce the schema of a tool on its arguments (`strict`, Gemini's mode VALIDATED). */
   readonly strictTools?: boolean;
+  /**
+   * The tool choices that the model accepts (dialect `openai`). `any`: all. `required`: not a named
+   * tool; it is then the only one that is offered. `auto`: none, so that the model cannot be forced
+   * to call a tool.
+   */
+  readonly toolChoice?: 'any' | 'required' | 'auto';
   /** Accepts a tool choice that lists several named tools (`allowed_tools`). */
   readonly allowedTools?: boolean;
   /** Accepts `parallel_tool_calls` or its counterpart. */

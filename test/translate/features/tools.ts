@@ -240,11 +240,16 @@ export const choices: readonly RequestRow[] = [
   }),
   requestRow('no tool, although one is named', chosen('none', 'f'))`
     chat > {${json.chatTools},tool_choice:"none"}
+    chat > {} | to {toolChoice:"auto"}
     messages > {${json.declared}}
   `,
   requestRow('the choice of one function', chosen('required', 'g'))`
     chat > {${json.chatTools},tool_choice:${json.g}}
     chat > {${json.chatTools},tool_choice:${json.g}} | to {allowedTools:false}
+    chat > {tools:[{type:"function",function:{name:"g",parameters:${json.none},strict:false}}],
+      tool_choice:"required"} | to {toolChoice:"required"}
+    chat > {tools:[{type:"function",function:{name:"g",parameters:${json.none},strict:false}}]}
+      | to {toolChoice:"auto"} | lost tool_choice
     chat < {${json.sentToChat},tool_choice:${json.g}}
     chat < {${json.sentToChat},tool_choice:{type:"custom",custom:{name:"g"}}}
     chat < {${json.sentToChat},function_call:{name:"g"}} | names {toolChoice:"function_call"}
@@ -263,6 +268,8 @@ export const choices: readonly RequestRow[] = [
       [${json.g}]}}}
     chat > {tools:[{type:"function",function:{name:"g",parameters:${json.none},strict:false}}],
       tool_choice:"auto"} | to {allowedTools:false}
+    chat > {tools:[{type:"function",function:{name:"g",parameters:${json.none},strict:false}}]}
+      | to {allowedTools:false,toolChoice:"auto"}
     chat < {${json.sentToChat},tool_choice:{type:"allowed_tools",allowed_tools:{mode:"auto",tools:
       [${json.g}]}}}
     responses < {${json.sentToResponses},tool_choice:{type:"allowed_tools",mode:"auto",tools:
@@ -283,6 +290,7 @@ export const choices: readonly RequestRow[] = [
     chat > {${json.chatTools},tool_choice:{type:"allowed_tools",allowed_tools:{mode:"required",
       ${json.sentToChat}}}}
     chat > {${json.chatTools},tool_choice:"required"} | to {allowedTools:false}
+    chat > {${json.chatTools}} | to {toolChoice:"auto"} | lost tool_choice
     messages > {${json.claudeTools},tool_choice:{type:"any"}}
     gemini <> {${json.geminiTools},toolConfig:{functionCallingConfig:{mode:"ANY",
       allowedFunctionNames:["f","g"]}}}

@@ -16,25 +16,39 @@ const firstSeed = Number(process.env.LOSS_SEED ?? 1);
 /** One in this many objects has an unknown member. */
 const planted = 30;
 
+interface Unneeded {
+  readonly place: string;
+  /** Dialects or models. */
+  readonly over: string;
+  readonly why: string;
+  /** Only in such a request, and with all that is in the place. */
+  readonly when?: RegExp;
+}
+
 /** Leaves that an upstream doesn't need, and why. */
-const unneeded: readonly { readonly place: string; readonly over: string; readonly why: string }[] =
-  [
-    {
-      place: 'response_format.json_schema.strict',
-      over: 'gemini anthropic',
-      why: 'both hold every answer to its schema; where one does not, the format is listed',
-    },
-    ...['tools.function', 'tools', 'tools.tools', 'input.tools'].map((tool) => ({
-      place: `${tool}.strict`,
-      over: 'gemini',
-      why: 'one strict function holds all of them to their schemas, as a required call does',
-    })),
-    {
-      place: 'text.format.strict',
-      over: 'gemini anthropic',
-      why: 'both hold every answer to its schema; where one does not, the format is listed',
-    },
-  ];
+const unneeded: readonly Unneeded[] = [
+  {
+    place: 'tools',
+    over: 'deepseek',
+    why: 'a model without tool choices is offered only what it may call',
+    when: /"(?:toolConfig|tool_choice)":/,
+  },
+  {
+    place: 'response_format.json_schema.strict',
+    over: 'gemini anthropic',
+    why: 'both hold every answer to its schema; where one does not, the format is listed',
+  },
+  ...['tools.function', 'tools', 'tools.tools', 'input.tools'].map((tool) => ({
+    place: `${tool}.strict`,
+    over: 'gemini',
+    why: 'one strict function holds all of them to their schemas, as a required call does',
+  })),
+  {
+    place: 'text.format.strict',
+    over: 'gemini anthropic',
+    why: 'both hold every answer to its schema; where one does not, the format is listed',
+  },
+];
 
 const makers: Readonly<Record<Route['protocol'], (drawn: Drawing) => Tree>> = {
   chat: chatRequest,
@@ -67,6 +81,11 @@ describe('no leaf of a request is lost silently', () => {
   );
 });
 
-function isUnneeded({ place }: Loss, { dialect }: Route): boolean {
-  return unneeded.some((one) => one.place === place && one.over.split(' ').includes(dialect));
+function isUnneeded({ place, example }: Loss, { dialect, model }: Route): boolean {
+  return unneeded.some(({ place: known, over, when }) => {
+    if (!over.split(' ').some((name) => name === dialect || name === model)) return false;
+    return when === undefined
+      ? known === place
+      : place.startsWith(`${known}.`) && when.test(example);
+  });
 }

@@ -108,7 +108,7 @@ const messages = {
     },
   ],
   tools: ['f', 'g'].map((name) => ({ name, input_schema: schema, strict: true })),
-  tool_choice: { type: 'any', disable_parallel_tool_use: true },
+  tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true },
   output_config: { effort: 'medium', format: { type: 'json_schema', schema } },
   temperature: 0.5,
   top_p: 0.5,

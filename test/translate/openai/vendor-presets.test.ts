@@ -48,6 +48,8 @@ const refusals: ReadonlyMap<string, (flags: ResolvedCapabilities) => boolean> = 
   ['stream_options', ({ includeUsage }) => !includeUsage],
   ['tools.custom', ({ customTools }) => !customTools],
   ['tools.function.strict', ({ strictTools }) => !strictTools],
+  ['tool_choice', ({ toolChoice }) => toolChoice === 'auto'],
+  ['tool_choice.function', ({ toolChoice }) => toolChoice !== 'any'],
   ['tool_choice.allowed_tools', ({ allowedTools }) => !allowedTools],
   ['messages.reasoning_content', ({ reasoningHistory }) => !reasoningHistory],
   ['messages.reasoning_details', ({ signatures }) => !signatures],
@@ -69,17 +71,20 @@ const everything: Capabilities = {
 
 /** What no request of the API says, or what is only in a history with replies of the gateway. */
 const unsaid: Readonly<Record<Protocol, readonly string[]>> = {
-  chat: ['prompt_cache_key', 'tools.custom'],
+  chat: ['prompt_cache_key', 'tools.custom', 'tool_choice.function'],
   responses: [
     ...['top_k', 'presence_penalty', 'frequency_penalty', 'seed', 'stop'],
-    ...['tool_choice.allowed_tools', 'messages.reasoning_content'],
+    ...['tool_choice.allowed_tools', 'tool_choice.function', 'messages.reasoning_content'],
   ],
   messages: [
     ...['presence_penalty', 'frequency_penalty', 'seed', 'logprobs', 'top_logprobs'],
     ...['service_tier', 'verbosity', 'tools.custom', 'tool_choice.allowed_tools'],
     'messages.reasoning_content',
   ],
-  native: ['parallel_tool_calls', 'user', 'verbosity', 'prompt_cache_key', 'tools.custom'],
+  native: [
+    ...['parallel_tool_calls', 'user', 'verbosity', 'prompt_cache_key', 'tools.custom'],
+    'tool_choice.function',
+  ],
 };
 const neverSaid: readonly string[] = [
   ...['max_tokens', 'messages.reasoning_details', 'messages.extra_content', 'modalities'],
@@ -138,8 +143,9 @@ it.each([
   ['cerebras', 'parallel_tool_calls tools.function.strict response_format'],
   ['google', 'seed presence_penalty frequency_penalty parallel_tool_calls tools.custom'],
   ['xai', 'presence_penalty frequency_penalty stop'],
-  ['zai', 'stream_options presence_penalty max_completion_tokens'],
-  ['deepseek', 'max_completion_tokens seed parallel_tool_calls response_format.json_schema'],
+  ['zai', 'stream_options presence_penalty max_completion_tokens tool_choice'],
+  ['deepseek', 'max_completion_tokens seed tool_choice response_format.json_schema'],
+  ['alibaba', 'tool_choice'],
   ['moonshot', 'temperature top_p presence_penalty frequency_penalty'],
   ['ollama', 'max_completion_tokens'],
 ] as const)('%s does not get %s', (vendor, refused) => {

@@ -31,6 +31,10 @@ export function toolsPiece(request: ContentRequest, context: ToolContext): Piece
   if (tools.length === 0) {
     return { members: {}, dropped: [...dropped, ...droppedWithoutTools(request)] };
   }
+  // Without a tool choice, tools that are not offered are the only ones that cannot be called.
+  if (context.flags.toolChoice === 'auto' && request.toolChoice?.mode === 'none') {
+    return { members: {}, dropped };
+  }
   return mergePieces([
     { members: { tools: offeredTools(tools, request, context) }, dropped },
     choice,
@@ -129,8 +133,7 @@ function offeredTools(
   const mustFilter =
     toolChoice !== undefined &&
     namesFunctions(toolChoice) &&
-    !requiresOneFunction(toolChoice) &&
-    !flags.allowedTools;
+    (requiresOneFunction(toolChoice) ? flags.toolChoice !== 'any' : !flags.allowedTools);
   const allowedNames = new Set(toolChoice?.names);
   const offered = mustFilter
     ? tools.filter(({ name }) => name !== undefined && allowedNames.has(name))
@@ -150,11 +153,15 @@ function choicePiece(request: ContentRequest, context: ToolContext): Piece {
   const { flags } = context;
   const choice = request.toolChoice;
   if (choice === undefined) return emptyPiece;
-  if (!namesFunctions(choice)) return membersPiece({ tool_choice: choice.mode });
-  refuseUnknownNames(request, choice);
+  if (namesFunctions(choice)) refuseUnknownNames(request, choice);
+  if (flags.toolChoice === 'auto') {
+    return choice.mode === 'required' ? droppedPiece(request.names.toolChoice) : emptyPiece;
+  }
+  const isOne = requiresOneFunction(choice);
+  const accepts = isOne ? flags.toolChoice === 'any' : flags.allowedTools;
+  if (!namesFunctions(choice) || !accepts) return membersPiece({ tool_choice: choice.mode });
   const chosen = choice.names.map((name) => namedChoice(name, context));
-  if (requiresOneFunction(choice)) return membersPiece({ tool_choice: chosen[0] });
-  if (!flags.allowedTools) return membersPiece({ tool_choice: choice.mode });
+  if (isOne) return membersPiece({ tool_choice: chosen[0] });
   const allowedTools = { mode: choice.mode, tools: chosen };
   return membersPiece({ tool_choice: { type: 'allowed_tools', allowed_tools: allowedTools } });
 }
