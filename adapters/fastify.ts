@@ -110,6 +110,8 @@ export function fastifyAdapter(gateway: GatewayHandler): FastifyPlugin {
       return;
     }
     for (const url of ['/v1/*', '/v1beta/*']) add(url, [...methods]);
+    // Only with the option `azurePaths`: the host may have such routes itself.
+    if (gateway.owns('/openai/models', 'GET')) add('/openai/*', [...methods]);
     for (const url of prefix === '' || prefix === '/' ? [] : belowPrefix) {
       // A second route of the same path and method would keep the host from starting.
       const isFree = (method: string): boolean =>

@@ -119,6 +119,8 @@ export interface Call {
   readonly operation: Operation;
   /** The id that the caller sent. */
   readonly modelId: string;
+  /** The path named the model of an API whose bodies name it: what the body says does not count. */
+  readonly isModelInPath: boolean;
   readonly framing: Framing;
   /** The caller's bytes, after the scan. */
   readonly body: Body;

@@ -107,6 +107,12 @@ export interface GatewayOptions {
    */
   readonly ownerRoutes?: boolean;
   /**
+   * Also serves the paths of Azure's clients, such as `AzureOpenAI`: `/openai/v1/…`,
+   * `/openai/responses` and `/openai/deployments/{model}/chat/completions`, where the path names
+   * the model and the header `api-key` carries the key. See docs/mounting.md#azures-clients.
+   */
+  readonly azurePaths?: boolean;
+  /**
    * The model's id for image requests without `model`, which OpenAI allows. Without this option
    * they get 400.
    */

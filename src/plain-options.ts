@@ -44,6 +44,7 @@ export const plainOptions = {
   allowQueryKey: flag.default(false),
   unserved: z.enum(['refuse', 'pass'], oneOf(['refuse', 'pass'])).default('refuse'),
   ownerRoutes: flag.default(false),
+  azurePaths: flag.default(false),
   defaultImageModel: text('must be the id of a model').optional(),
   maxBodyBytes: positive.default(32 * 1024 * 1024),
   maxImageBodyBytes: positive.default(1024 * 1024),

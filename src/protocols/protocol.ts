@@ -31,6 +31,8 @@ export interface PathSettings {
   readonly unserved: 'refuse' | 'pass';
   /** Serves `GET /v1/key`. */
   readonly ownerRoutes: boolean;
+  /** Serves the paths of Azure's clients too. */
+  readonly azurePaths: boolean;
 }
 
 export interface BodyDefaults {

@@ -1,7 +1,8 @@
 /** What a path stands for, also one that a client with a wrong base URL sends. */
 import type { Operation, PathMethod } from '../apis.ts';
+import { azureCaller, openaiCaller } from './callers/openai.ts';
 import type { CallRoute, PathSettings, Protocol, StoredReplyRoute } from './protocol.ts';
-import { unservedPath } from './unserved.ts';
+import { isAnthropicPath, unservedPath } from './unserved.ts';
 
 /** A path that the gateway answers, before method and headers are checked. */
 export type Resource =
@@ -43,11 +44,12 @@ export function readAsModel(
 export function resourceAt(
   rawPath: string,
   table: PathTable,
-  { ownerRoutes }: PathSettings,
+  { ownerRoutes, azurePaths }: Pick<PathSettings, 'ownerRoutes' | 'azurePaths'>,
 ): Resource | undefined {
   const path = rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
   const route = table.calls.get(path);
   if (route !== undefined) return { at: 'call', route };
+  if (azurePaths && isAzurePath(path)) return azureResourceAt(path, table);
   if (!path.startsWith('/v1')) return undefined;
   if (ownerRoutes && path === '/v1/key') return { at: 'key' };
   return modelAt(path, table) ?? storedReplyAt(path, table) ?? unservedAt(path);
@@ -104,6 +106,43 @@ function namedPath(resource: Resource, path: string, { methods }: PathTable): st
     }
     case 'method':
       return methods.has(resource.method) ? `/v1beta/models/{model}:${resource.method}` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+export function isAzurePath(path: string): boolean {
+  return path.startsWith('/openai/');
+}
+
+const azurePath = /^\/openai(?:\/v1|\/deployments\/([^/]+))?(\/.+)$/;
+
+/**
+ * What OpenAI's clients find at `/v1`, Azure's find at `/openai/v1`, at `/openai`, or below the
+ * name of a deployment, which is that of the model.
+ */
+function azureResourceAt(path: string, table: PathTable): Resource | undefined {
+  const [, deployment, rest = ''] = azurePath.exec(path) ?? [];
+  const found = resourceAt(`/v1${rest}`, table, { ownerRoutes: false, azurePaths: false });
+  const caller = azureCaller;
+  switch (found?.at) {
+    case 'call': {
+      if (found.route.caller !== openaiCaller) return undefined;
+      if (deployment === undefined) return { at: 'call', route: { ...found.route, caller } };
+      const modelId = decodeOnce(deployment);
+      const isName = modelId !== undefined && isPlain(modelId) && !modelId.includes('/');
+      return isName
+        ? { at: 'call', route: { ...found.route, caller, modelId } }
+        : { at: 'unreadable' };
+    }
+    case 'stored_reply': {
+      const route = { ...found.route, caller };
+      return deployment === undefined ? { at: 'stored_reply', route } : undefined;
+    }
+    case 'models':
+      return deployment === undefined ? found : undefined;
+    case 'unserved':
+      return isAnthropicPath(found.listed) ? undefined : found;
     default:
       return undefined;
   }

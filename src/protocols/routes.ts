@@ -13,9 +13,10 @@ import {
   anthropicVersionHeader,
 } from './callers/anthropic.ts';
 import { geminiCaller } from './callers/gemini.ts';
-import { openaiCaller } from './callers/openai.ts';
+import { azureCaller, openaiCaller } from './callers/openai.ts';
 import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
+  isAzurePath,
   isMethod,
   type MisplacedPath,
   methodIn,
@@ -36,7 +37,7 @@ export type RoutedRequest = Pick<
 
 export interface Routes {
   /** The headers that carry keys, or decide who the caller is, for `Vary`. */
-  varyingHeaders(settings: KeySettings): readonly string[];
+  varyingHeaders(settings: RouteSettings): readonly string[];
   /**
    * Whether the gateway answers this raw path, for an HTTP method: `POST` if it is left out. All
    * other paths belong to the host. Below a prefix of its own the gateway also answers paths whose
@@ -70,7 +71,11 @@ export function routesOf(protocols: ProtocolTable): Routes {
   const callers = new Set([...rows.map(({ caller }) => caller), ...sharedPathCallers]);
   return {
     varyingHeaders: (settings) => [
-      ...new Set([...callers].flatMap((caller) => caller.keyHeaders(settings))),
+      ...new Set(
+        [...callers, ...(settings.azurePaths ? [azureCaller] : [])].flatMap((caller) =>
+          caller.keyHeaders(settings),
+        ),
+      ),
       ...decidingHeaders,
     ],
     owns: (path, settings, method = 'POST', isBelowPrefix = false) => {
@@ -209,7 +214,9 @@ function misplacedBy(
 }
 
 function protocolsOf(rows: readonly Protocol[], caller: Caller): readonly ProtocolName[] {
-  return [...new Set(rows.filter((row) => row.caller === caller).map(({ name }) => name))];
+  return [
+    ...new Set(rows.filter((row) => row.caller.name === caller.name).map(({ name }) => name)),
+  ];
 }
 
 function ifAllowed(
@@ -230,6 +237,7 @@ function callerOf(
   settings: KeySettings,
 ): Caller {
   if (resource?.at === 'call' || resource?.at === 'stored_reply') return resource.route.caller;
+  if (resource !== undefined && isAzurePath(request.path)) return azureCaller;
   if (request.path.startsWith('/v1beta') || resource?.at === 'method') return geminiCaller;
   const isAnthropics = resource?.at === 'unserved' && isAnthropicPath(resource.listed);
   return isAnthropics ? anthropicCaller : callerByHeaders(request, settings);

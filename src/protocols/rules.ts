@@ -28,7 +28,7 @@ export const positiveField: z.ZodType<number | null | undefined> = z
 /** What a protocol reads in a body, and what differs from a call for one whole reply. */
 export interface ReadCall
   extends Pick<Call, 'protocol' | 'operation' | 'modelId' | 'references'>,
-    Partial<Pick<Call, 'framing' | 'promptCacheKey' | 'wantsUsage'>>,
+    Partial<Pick<Call, 'isModelInPath' | 'framing' | 'promptCacheKey' | 'wantsUsage'>>,
     Pick<Demand, 'prompt' | 'maxOutputTokens' | 'maxToolCalls'>,
     Partial<Pick<Demand, 'predictedBytes' | 'candidates' | 'size' | 'quality'>> {
   readonly toolForm?: ToolForm;
@@ -40,6 +40,7 @@ export function newCall(tape: Tape, read: ReadCall): Call {
     protocol: read.protocol,
     operation: read.operation,
     modelId: read.modelId,
+    isModelInPath: read.isModelInPath ?? false,
     framing: read.framing ?? 'json',
     body: tape.body,
     tape,
@@ -60,8 +61,13 @@ export function newCall(tape: Tape, read: ReadCall): Call {
 }
 
 /** Replaces the model in a body by the channel's name for it. */
-export function modelEdit({ modelId }: Call, upstreamModel: string): readonly MemberEdit[] {
-  return modelId === upstreamModel ? [] : [{ name: 'model', value: quoted(upstreamModel) }];
+export function modelEdit(
+  { modelId, isModelInPath }: Call,
+  upstreamModel: string,
+): readonly MemberEdit[] {
+  return modelId === upstreamModel && !isModelInPath
+    ? []
+    : [{ name: 'model', value: quoted(upstreamModel) }];
 }
 
 /** Clients match vectors to inputs by order, so somebody should look at another number. */

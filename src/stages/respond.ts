@@ -13,6 +13,7 @@ import type {
 } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
+import { azureKeyHeader } from '../protocols/callers/openai.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { isLikeOwnSecret } from '../secret.ts';
 import type { RateLevels } from './rates/applied-limits.ts';
@@ -49,7 +50,7 @@ export function responseContextFor(
 
 /** True for an id that is part of the caller's key, which no record may contain. */
 function isInKey(id: string, headers: IncomingHeaders, keyHeaders: string): boolean {
-  return [...keyHeaders.split(', '), 'api-key', 'cookie'].some((name) =>
+  return [...keyHeaders.split(', '), azureKeyHeader, 'cookie'].some((name) =>
     String(headers[name] ?? '').includes(id),
   );
 }

@@ -24,6 +24,8 @@ import { readResponses } from '../../src/protocols/responses/read.ts';
 type Read = (body: JsonObject) => Call;
 const scanned = (body: JsonObject) => scanBody(wholeBody(Buffer.from(JSON.stringify(body))));
 const target = { modelId: 'm', operation: operations.content, framing: 'json' } as const;
+/** For the APIs whose bodies name the model. */
+const inBody = { ...target, modelId: undefined };
 const tools = [{ type: 'openrouter:subagent', parameters: { model: 'large' } }];
 /** Members that several APIs have, or that servers add. */
 const common: JsonObject = {
@@ -49,9 +51,9 @@ const native: JsonObject = {
 };
 
 const apis: Readonly<Record<string, readonly [Read, JsonObject]>> = {
-  chat: [(body) => readChat(scanned(body)), chat],
+  chat: [(body) => readChat(scanned(body), inBody), chat],
   responses: [
-    (body) => readResponses(scanned(body), target),
+    (body) => readResponses(scanned(body), inBody),
     { ...common, input: 'hi', stream: true, max_output_tokens: 7, previous_response_id: 'resp_1' },
   ],
   messages: [
@@ -62,11 +64,11 @@ const apis: Readonly<Record<string, readonly [Read, JsonObject]>> = {
     },
   ],
   images: [
-    (body) => readImages(scanned(body), target, { defaultImageModel: 'default' }),
+    (body) => readImages(scanned(body), inBody, { defaultImageModel: 'default' }),
     { ...common, prompt: 'a', size: '1024x1024', quality: 'high' },
   ],
   embeddings: [
-    (body) => readEmbeddings(scanned(body)),
+    (body) => readEmbeddings(scanned(body), inBody),
     { model: 'm', input: ['a', 'b'], dimensions: 7, api_base: 'https://example.org', user: 'u' },
   ],
   native: [(body) => readNative(scanned(body), target), native],
@@ -154,7 +156,7 @@ describe.each(Object.entries(apis))('%s', (_api, [read, body]) => {
 it('reads every model that an object names', () => {
   const svg = { model: 'a', Model: 'b', judge_model: 'c' };
 
-  const { demand } = readImages(scanned({ model: 'm', prompt: 'a', svg }), target, {
+  const { demand } = readImages(scanned({ model: 'm', prompt: 'a', svg }), inBody, {
     defaultImageModel: undefined,
   });
 

@@ -7,5 +7,6 @@ export const routeSettings: RouteSettings & BodyDefaults = {
   allowQueryKey: false,
   unserved: 'refuse',
   ownerRoutes: false,
+  azurePaths: false,
   defaultImageModel: undefined,
 };

@@ -1,10 +1,10 @@
-/** OpenAI's clients: bearer keys, OpenAI's error format and model list. */
+/** OpenAI's clients, and those for Azure: their key headers, OpenAI's error format and model list. */
 import { openaiErrorText } from '../../dialects/openai/errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
-import { bearerHeader, bearerSecret } from './key-header.ts';
+import { bearerHeader, bearerSecret, headerOnce } from './key-header.ts';
 import { openaiRateHeaders } from './rate-headers.ts';
 
 export const openaiCaller: Caller = {
@@ -22,6 +22,17 @@ export const openaiCaller: Caller = {
     one: openaiModel,
   },
   rateHeaders: openaiRateHeaders,
+};
+
+/** Azure's own header for keys. Only its clients' keys are read from it. */
+export const azureKeyHeader = 'api-key';
+
+/** OpenAI's clients for Azure, which send tokens of Microsoft as bearers. */
+export const azureCaller: Caller = {
+  ...openaiCaller,
+  keyHeaders: () => [bearerHeader, azureKeyHeader],
+  secretOf: (request) => bearerSecret(request) ?? headerOnce(request, azureKeyHeader),
+  keyExample: () => `${azureKeyHeader}: <key>`,
 };
 
 function openaiModel(model: Model): JsonObject {

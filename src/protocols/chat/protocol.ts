@@ -26,7 +26,7 @@ import {
   hintOf,
   readObject,
 } from '../fields.ts';
-import type { Protocol, RelayRules } from '../protocol.ts';
+import type { CallTarget, Protocol, RelayRules } from '../protocol.ts';
 import { editInside, flagField, modelEdit, modelField, newCall, positiveField } from '../rules.ts';
 
 const chatRelay: RelayRules = {
@@ -118,9 +118,10 @@ const chatFields = z.object({
 
 const blank = blankFields(chatFields);
 
-export function readChat(tape: Tape): Call {
+export function readChat(tape: Tape, { modelId }: CallTarget): Call {
   const unparsed = { stream_options: none, tools: none, prediction: none };
   const read = fieldsIn(tape, blank, unparsed);
+  read.model = modelId ?? read.model;
   const { stream_options, tools, prediction } = unparsed;
   read.stream_options = readObject(tape, stream_options, (options) => ({
     include_usage: fieldOf(tape, 'include_usage', options),
@@ -148,6 +149,7 @@ export function readChat(tape: Tape): Call {
     protocol: 'chat',
     operation: operations.content,
     modelId: fields.model,
+    isModelInPath: modelId !== undefined,
     framing: fields.stream === true ? 'sse' : 'json',
     promptCacheKey: hintOf(fields.prompt_cache_key),
     wantsUsage: fields.stream_options?.include_usage === true,

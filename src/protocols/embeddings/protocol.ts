@@ -17,7 +17,7 @@ import type { Channel } from '../../ports/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import { checkExtraBody } from '../extra-body.ts';
 import { blankFields, checkedFields, fieldOf, fieldsIn } from '../fields.ts';
-import type { Protocol, RelayRules } from '../protocol.ts';
+import type { CallTarget, Protocol, RelayRules } from '../protocol.ts';
 import { countRemark, modelEdit, modelField, newCall, positiveField } from '../rules.ts';
 
 const readUsage = (reply: JsonValue): Usage | undefined =>
@@ -105,8 +105,10 @@ const blank = blankFields(embeddingFields);
 const countedElsewhere: ReadonlySet<string> = new Set([...Object.keys(blank), 'input']);
 
 /** Limits in tokens are the upstream's to judge. */
-export function readEmbeddings(tape: Tape): Call {
-  const fields = checkedFields(embeddingFields, fieldsIn(tape, blank));
+export function readEmbeddings(tape: Tape, { modelId }: CallTarget): Call {
+  const read = fieldsIn(tape, blank);
+  read.model = modelId ?? read.model;
+  const fields = checkedFields(embeddingFields, read);
   const { model, dimensions, encoding_format } = fields;
   checkExtraBody(tape, {
     members: {
@@ -127,6 +129,7 @@ export function readEmbeddings(tape: Tape): Call {
     protocol: 'embeddings',
     operation,
     modelId: model,
+    isModelInPath: modelId !== undefined,
     prompt,
     maxOutputTokens: 0,
   });

@@ -93,11 +93,11 @@ const blank = blankFields(imageFields);
 /** OpenAI's API has a default model, and so may the gateway. */
 export function readImages(
   tape: Tape,
-  _target: CallTarget,
+  { modelId }: CallTarget,
   { defaultImageModel }: BodyDefaults,
 ): Call {
   const read = fieldsIn(tape, blank);
-  read.model ??= defaultImageModel;
+  read.model = modelId ?? read.model ?? defaultImageModel;
   const fields = checkedFields(imageFields, read);
   checkExtraBody(tape, {
     members: {
@@ -115,6 +115,7 @@ export function readImages(
     protocol: 'images',
     operation: operations.images,
     modelId: fields.model,
+    isModelInPath: modelId !== undefined,
     prompt: sizeOf(tally),
     maxOutputTokens: undefined,
     candidates: fields.n ?? 1,

@@ -39,8 +39,10 @@ const blank = blankFields(responsesFields);
 /** A compaction has no member for a bound; it is far shorter than what it replaces. */
 const compactedTokens = 16_384;
 
-export function readResponses(tape: Tape, { operation }: CallTarget): Call {
-  const fields = checkedFields(responsesFields, fieldsIn(tape, blank));
+export function readResponses(tape: Tape, { operation, modelId }: CallTarget): Call {
+  const read = fieldsIn(tape, blank);
+  read.model = modelId ?? read.model;
+  const fields = checkedFields(responsesFields, read);
   const streamed = fields.stream === true && operation === operations.content;
   checkBounds(tape, fields);
   refuseUnserved(tape, fields);
@@ -60,6 +62,7 @@ export function readResponses(tape: Tape, { operation }: CallTarget): Call {
     protocol: 'responses',
     operation,
     modelId: fields.model,
+    isModelInPath: modelId !== undefined,
     framing: streamed ? 'sse' : 'json',
     promptCacheKey: hintOf(fields.prompt_cache_key),
     references: references.length === 0 ? undefined : references,

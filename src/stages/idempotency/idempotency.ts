@@ -4,7 +4,6 @@
  */
 
 import { createHash, hash } from 'node:crypto';
-import type { Body } from '../../bytes/body/body.ts';
 import { bodyBudget, fairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call } from '../../call.ts';
 import type { Clock } from '../../clock.ts';
@@ -254,11 +253,11 @@ function repeatableOf({
   const values = valuesOf(request, keyHeader);
   if (values.length > 0) {
     const name = nameOf('key', key, call, readKey(values));
-    const fingerprint = fingerprintOf(call.body);
+    const fingerprint = fingerprintOf(call);
     return { ...owner, name, fingerprint, ifTaken: 'answer', keepMs: keptByKeyMs };
   }
   if (!settings.dedupeSdkRetries) return undefined;
-  const fingerprint = fingerprintOf(call.body);
+  const fingerprint = fingerprintOf(call);
   return {
     ...owner,
     name: nameOf('retry', key, call, fingerprint),
@@ -327,8 +326,9 @@ function nameOf(
 }
 
 /** Hashes all bytes, including those that the scanned text leaves out. */
-function fingerprintOf({ chunks }: Body): string {
+function fingerprintOf({ body: { chunks }, modelId, isModelInPath }: Call): string {
   const sum = createHash('sha256');
+  if (isModelInPath) sum.update(`${modelId}\n`);
   for (const piece of chunks) sum.update(piece);
   return sum.digest('hex');
 }

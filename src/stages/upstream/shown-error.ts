@@ -1,5 +1,6 @@
 /** Keeps the secrets of a call out of events, and so out of logs: those in errors and in names. */
 import type { GatewayRequest } from '../../http.ts';
+import { azureKeyHeader } from '../../protocols/callers/openai.ts';
 import { decidingHeaders } from '../../protocols/routes.ts';
 import { basicsOf, textsOf } from '../../thrown.ts';
 import { containsSecret } from './upstream-text.ts';
@@ -37,9 +38,6 @@ export function secretsOf({ headers, search = '' }: SecretBearer, vary: string):
     ({ length }) => length >= minSecretChars,
   );
 }
-
-/** The gateway does not read it, but callers with a client for Azure send their key in it. */
-const azureKeyHeader = 'api-key';
 
 /** Shorter texts are not secrets; to search for them would hide messages for nothing. */
 const minSecretChars = 8;

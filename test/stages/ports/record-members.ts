@@ -237,6 +237,7 @@ export const optionMembers: readonly Member[] = [
   ['allowQueryKey', true],
   ['unserved', 'pass'],
   ['ownerRoutes', true],
+  ['azurePaths', true],
   ['defaultImageModel', 'gpt-image'],
   ['maxBodyBytes', 100],
   ['maxImageBodyBytes', 100],
