@@ -131,6 +131,8 @@ export type {
 } from './ports/key-store.ts';
 export { perKey } from './ports/per-key.ts';
 export type {
+  AzureApi,
+  AzureOptions,
   AzurePlatform,
   BedrockPlatform,
   HostedChannel,

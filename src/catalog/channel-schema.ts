@@ -35,7 +35,7 @@ export const timeouts = strict('must be an object', {
 function baseUrlForm({ input }: { readonly input?: unknown }): string {
   const problem = typeof input === 'string' ? baseUrlProblem(input) : undefined;
   const isAzure = typeof input === 'string' && /[?&]api-version=/.test(input);
-  const azure = '. For Azure, use https://<resource>.openai.azure.com/openai/v1';
+  const azure = '. For Azure, its platform makes the URL: see docs/platforms/azure.md';
   return (problem ?? `must be a URL, ${likeThis}`) + (isAzure ? azure : '');
 }
 

@@ -25,17 +25,46 @@ const origin = z
     'must be a URL without a slash at its end, and without a query',
   );
 
+const resourceForm = 'must be the name alone: contoso of https://contoso.openai.azure.com';
+const azurePath = kind(['v1', 'deployments']).exactOptional();
+
 const azure = strict('must be an object', {
   name: z.literal('azure'),
   kind: kind(['v1', 'deployments', 'anthropic']),
-  resource: label.exactOptional(),
-  baseUrl: origin.exactOptional(),
-  deployment: label.exactOptional(),
+  kinds: strict('must be an object: { images: "deployments" }', {
+    chat: azurePath,
+    responses: azurePath,
+    embeddings: azurePath,
+    images: azurePath,
+  } satisfies Members<AzurePlatform['kinds'] & {}>).exactOptional(),
+  resource: z
+    .string(resourceForm)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/, resourceForm)
+    .exactOptional(),
+  baseUrl: origin
+    .refine(
+      (url) => !/\/(?:openai|anthropic)(?:\/|$)/.test(url),
+      'must end before /openai and /anthropic, which the gateway adds',
+    )
+    .exactOptional(),
   apiVersion: label.exactOptional(),
-} satisfies Members<AzurePlatform>).refine(
-  ({ resource, baseUrl }) => (resource === undefined) !== (baseUrl === undefined),
-  'must have a resource or a baseUrl, and not both',
-);
+} satisfies Members<AzurePlatform>)
+  .refine(
+    ({ resource, baseUrl }) => (resource === undefined) !== (baseUrl === undefined),
+    'must have a resource or a baseUrl, and not both',
+  )
+  .refine(({ kind, kinds }) => kind !== 'anthropic' || kinds === undefined, {
+    path: ['kinds'],
+    error: 'is for the APIs of OpenAI; remove it',
+  })
+  .refine(
+    ({ kind, kinds = {}, apiVersion }) =>
+      [kind, ...Object.values(kinds)].includes('deployments') === (apiVersion !== undefined),
+    {
+      path: ['apiVersion'],
+      error: 'must be the version of paths by deployment, such as 2024-10-21; others have none',
+    },
+  );
 
 const vertex = strict('must be an object', {
   name: z.literal('vertex'),

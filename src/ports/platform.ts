@@ -10,17 +10,34 @@ export interface AzurePlatform {
   readonly name: 'azure';
   /**
    * `v1`: `/openai/v1/…`, with the deployment's name as the model. `deployments`: the older
-   * `/openai/deployments/{deployment}/…?api-version=…`. `anthropic`: Claude on Foundry.
+   * `/openai/deployments/{deployment}/…?api-version=…`, and `/openai/responses?api-version=…`.
+   * `anthropic`: Claude on Foundry.
    */
   readonly kind: 'v1' | 'deployments' | 'anthropic';
-  /** The name of the resource: `contoso` of `https://contoso.openai.azure.com`. */
+  /** The paths of single APIs, where they are not those of `kind`. */
+  readonly kinds?: Readonly<Partial<Record<AzureApi, 'v1' | 'deployments'>>>;
+  /**
+   * The name of the resource: `contoso` of `https://contoso.openai.azure.com` or
+   * `https://contoso.services.ai.azure.com`.
+   */
   readonly resource?: string;
-  /** In place of `resource`, up to the host: another cloud's, or that of API Management. */
+  /**
+   * In place of `resource`, what comes before `/openai` or `/anthropic`: another host, such as
+   * `https://contoso.cognitiveservices.azure.com` and `https://contoso.openai.azure.us`, or that of
+   * API Management with the path of the API.
+   */
   readonly baseUrl?: string;
-  /** The name of the deployment. Default: the channel's `upstreamModel`. */
-  readonly deployment?: string;
-  /** `2024-10-21`. Required for paths by deployment, which are versioned by it. */
+  /** `2024-10-21`. Required for `deployments`, whose paths are versioned by it. */
   readonly apiVersion?: string;
+}
+
+/** The APIs of OpenAI that have more than one path on Azure. */
+export type AzureApi = 'chat' | 'responses' | 'embeddings' | 'images';
+
+/** What `azure()` takes. */
+export interface AzureOptions extends Omit<AzurePlatform, 'name'> {
+  /** The name of the deployment, as the channel's `upstreamModel`. */
+  readonly deployment?: string;
 }
 
 /**
@@ -65,4 +82,5 @@ export interface HostedChannel {
   readonly dialect: DialectName;
   readonly baseUrl: string;
   readonly platform: Platform;
+  readonly upstreamModel?: string;
 }

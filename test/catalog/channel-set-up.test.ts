@@ -113,7 +113,7 @@ describe('a catalog refuses', () => {
     [
       'openai',
       'https://one.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21',
-      'For Azure, use https://<resource>.openai.azure.com/openai/v1.',
+      'For Azure, its platform makes the URL: see docs/platforms/azure.md',
     ],
   ] as const)('the base URL of another API of the provider: %s, %s', (dialect, baseUrl, text) => {
     refuses([{ ...model, channels: [{ ...channel, dialect, baseUrl }] }], text);

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type * as root from 'tollgate';
 import type {
-  AzurePlatform,
+  AzureOptions,
   BedrockPlatform,
   CachedKeyStore,
   CachedKeyStoreOptions,
@@ -113,7 +113,7 @@ interface RootValues {
     reason: FailureReason,
     details?: { readonly timedOut?: boolean; readonly cause?: unknown },
   ) => root.UpstreamError;
-  azure: (options: Omit<AzurePlatform, 'name'>) => HostedChannel;
+  azure: (options: AzureOptions) => HostedChannel;
   bedrock: (options: Omit<BedrockPlatform, 'name'>) => HostedChannel;
   cachedKeyStore: (store: KeyStore, options?: CachedKeyStoreOptions) => CachedKeyStore;
   chargePolicy: ChargePolicy;

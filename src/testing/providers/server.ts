@@ -1,10 +1,11 @@
 /**
- * A real HTTP server that behaves like OpenAI, Google and Anthropic. It plays recorded traffic, or
+ * A real HTTP server that behaves like OpenAI, Google, Anthropic and Azure. It plays recorded traffic, or
  * scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process alive.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { anthropic } from './anthropic.ts';
+import { azure } from './azure.ts';
 import { type Exchange, openExchange, play, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
@@ -37,7 +38,7 @@ export interface FakeUpstreamOptions {
 
 /** A running fake upstream. */
 export interface FakeUpstream {
-  /** `http://127.0.0.1:1234` */
+  /** `http://127.0.0.1:1234`, which is also the `baseUrl` of `azure()`. */
   readonly origin: string;
   /** For a channel of the openai dialect: `http://127.0.0.1:1234/v1`. */
   readonly openaiBaseUrl: string;
@@ -66,7 +67,7 @@ export interface FakeUpstream {
 }
 
 // OpenAI is last, since it owns every path, in order to refuse unknown ones.
-const providers: readonly Provider[] = [gemini, anthropic, openai];
+const providers: readonly Provider[] = [azure, gemini, anthropic, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
