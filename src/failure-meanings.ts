@@ -213,6 +213,7 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   ),
   upstream_model_not_found: hostFailures.upstream_model_not_found,
   upstream_auth_error: hostFailures.upstream_auth_error,
+  credential_renewed: row('the upstream refused a secret, and the call went on with a new one'),
   upstream_unpaid: row('the account has no money left', 'pay, or switch the channel off'),
   upstream_rate_limited: row(
     'the account is at its rate limit',

@@ -34,6 +34,7 @@ const names = [
   ...['headers_timeout', 'idle_timeout', 'silent_stream', 'total_timeout', 'slow'],
   // The upstream refused.
   ...['upstream_refused', 'upstream_forbidden', 'upstream_model_not_found', 'upstream_auth_error'],
+  ...['credential_renewed'],
   ...['upstream_unpaid', 'upstream_rate_limited', 'upstream_timeout', 'upstream_overloaded'],
   ...['upstream_error'],
   // The reply was unusable.

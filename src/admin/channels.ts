@@ -6,6 +6,7 @@ import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import type { HealthStatus } from '../events.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, ChannelCost, Model } from '../ports/catalog.ts';
+import { platformText } from '../ports/platform.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
 import type { AuditChange, AuditSubject } from './audit.ts';
@@ -16,6 +17,8 @@ import { type AdminDeps, given } from './deps.ts';
 export interface ChannelRow extends HealthStatus, Explained {
   readonly channelId: string;
   readonly dialect: string;
+  /** The platform that hosts it, and where: `bedrock us-east-1`; undefined for none. */
+  readonly platform: string | undefined;
   /** The channel's name for the model. */
   readonly upstreamModel: string;
   readonly priority: number;
@@ -187,6 +190,7 @@ export function modelChannels({ gateway, stores, live }: AdminDeps): readonly Mo
     const status = statuses.get(channel.id);
     return {
       ...{ channelId: channel.id, dialect: channel.dialect, upstreamModel },
+      platform: platformText(channel.platform),
       ...{ priority, weight, groups },
       inFlight: status?.inFlight ?? 0,
       maxConcurrentCalls,

@@ -5,6 +5,7 @@
 import { given as stated } from '../admin/deps.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
+import { platformText } from '../ports/platform.ts';
 import {
   amountOf,
   type Command,
@@ -92,6 +93,7 @@ function rowOf({ id }: Model, channel: Channel, health: HealthOf) {
     priority: channel.priority ?? 0,
     weight: channel.weight ?? 1,
     dialect: channel.dialect,
+    platform: platformText(channel.platform),
     origin: new URL(channel.baseUrl).origin,
     upstreamModel: channel.upstreamModel ?? id,
   };
@@ -101,8 +103,9 @@ function asTable(rows: readonly ReturnType<typeof rowOf>[], isLive: boolean): st
   const heading = ['MODEL', ' PRIORITY', 'CHANNEL', ' WEIGHT', 'DIALECT', 'UPSTREAM'];
   return table(
     [...heading, 'UPSTREAM MODEL', ...(isLive ? ['STATE', ' RUNNING'] : [])],
-    rows.map(({ model, channel, priority, weight, dialect, origin, upstreamModel, health }) => [
-      ...[model, String(priority), channel, String(weight), dialect, origin, upstreamModel],
+    rows.map(({ model, channel, priority, weight, upstreamModel, health, ...place }) => [
+      ...[model, String(priority), channel, String(weight)],
+      ...[place.platform ?? place.dialect, place.origin, upstreamModel],
       ...(isLive ? [stateOf(health), String(health?.inFlight ?? '-')] : []),
     ]),
     'The catalog has no models.',

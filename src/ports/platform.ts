@@ -84,3 +84,21 @@ export interface HostedChannel {
   readonly platform: Platform;
   readonly upstreamModel?: string;
 }
+
+/** The platform and its place, for people: `bedrock us-east-1`, `azure contoso`. */
+export function platformText(platform: Platform | undefined): string | undefined {
+  switch (platform?.name) {
+    case undefined:
+      return undefined;
+    case 'azure':
+      return textOf('azure', platform.resource ?? platform.baseUrl);
+    case 'vertex':
+      return textOf('vertex', platform.location ?? platform.baseUrl ?? 'global');
+    case 'bedrock':
+      return textOf('bedrock', platform.region);
+  }
+}
+
+function textOf(name: string, place: string | undefined): string {
+  return place === undefined ? name : `${name} ${place.replace(/^https?:\/\//, '')}`;
+}

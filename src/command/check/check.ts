@@ -14,6 +14,7 @@ import { issueKey } from '../../issue-key.ts';
 import { items, member, parseJson } from '../../json.ts';
 import type { Channel, DialectName, Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
+import { platformText } from '../../ports/platform.ts';
 import type { UpstreamClient } from '../../ports/upstream-client.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { formatMoney, money } from '../../prices/amount.ts';
@@ -178,6 +179,11 @@ async function checkChannel(
   clock: Clock,
 ): Promise<readonly Finding[]> {
   const subject = `channel ${channel.id}`;
+  const platform = platformText(channel.platform);
+  if (platform !== undefined) {
+    const detail = `is on ${platform}, where no request is free; use --spend`;
+    return [{ state: 'warning', subject, detail }];
+  }
   try {
     const { status, text } = await modelsAt(channel, client, clock);
     if (status === 401 || status === 403) {

@@ -57,17 +57,21 @@ export class CredentialFunctions {
     nowMs: number,
   ): MaybePromise<unknown> {
     const kept = this.#kept.get(credential);
-    if (kept === undefined || nowMs >= kept.untilMs - minValidMs) return credential(request);
-    if (nowMs >= kept.untilMs - renewalMs && !kept.isRenewed) {
-      kept.isRenewed = true;
-      void this.#renew(credential, request, kept);
+    if (kept === undefined) return credential(request);
+    const leftMs = kept.untilMs - nowMs;
+    if (leftMs <= renewalMs && nowMs - kept.renewedMs > longestRenewalMs) {
+      kept.renewedMs = nowMs;
+      kept.renewal = this.#renewed(credential, request, kept);
+      // Reported by the call that needs it; none may.
+      kept.renewal.catch(() => {});
     }
-    return kept.answer;
+    return leftMs > minValidMs ? kept.answer : kept.renewal;
   }
 
-  /** The next call asks the function again. */
-  forget(credential: CredentialFunction): void {
-    this.#kept.delete(credential);
+  /** The upstream has refused this secret: the next call asks the function again. */
+  refused(credential: CredentialFunction, secret: string): void {
+    const kept = this.#kept.get(credential);
+    if (kept !== undefined && secretOf(kept.answer)?.secret === secret) kept.untilMs = 0;
   }
 
   /** Takes note of what a channel's function returned. */
@@ -83,9 +87,7 @@ export class CredentialFunctions {
     if (read.kind !== 'secret') return;
     const untilMs = this.isPerKey(credential) ? undefined : expiryOf(answer);
     if (untilMs !== undefined) {
-      // Another call may have got a newer one in the meantime.
-      const keptMs = this.#kept.get(credential)?.untilMs ?? 0;
-      if (untilMs > keptMs) this.#kept.set(credential, { answer, untilMs, isRenewed: false });
+      this.#keep(credential, answer, untilMs);
       return;
     }
     const known = this.#seen.get(channel);
@@ -94,30 +96,41 @@ export class CredentialFunctions {
     else if (known.latest !== latest) noteOther(known, channel, latest);
   }
 
-  /** The calls of the meantime use what is still valid. */
-  async #renew(
+  /** One call asks for all; those of the meantime use what is still valid, or wait for it. */
+  async #renewed(
     credential: CredentialFunction,
     request: CredentialRequest,
     kept: KeptCredential,
-  ): Promise<void> {
+  ): Promise<unknown> {
     try {
       const answer = await credential(request);
       const untilMs = expiryOf(answer);
-      if (untilMs === undefined || this.#kept.get(credential) !== kept) return;
-      this.#kept.set(credential, { answer, untilMs, isRenewed: false });
-    } catch {
-      // The call that finds it expired asks again, and reports the failure.
+      if (untilMs !== undefined) this.#keep(credential, answer, untilMs);
+      return answer;
+    } finally {
+      kept.renewedMs = Number.NEGATIVE_INFINITY;
     }
+  }
+
+  #keep(credential: CredentialFunction, answer: unknown, untilMs: number): void {
+    // Another call may have got a newer one in the meantime.
+    if (untilMs <= (this.#kept.get(credential)?.untilMs ?? 0)) return;
+    const renewedMs = Number.NEGATIVE_INFINITY;
+    this.#kept.set(credential, { answer, untilMs, renewal: undefined, renewedMs });
   }
 }
 
 /** A token of a cloud, or keys of AWS, that the function said to be valid until then. */
 interface KeptCredential {
   readonly answer: unknown;
-  readonly untilMs: number;
-  isRenewed: boolean;
+  untilMs: number;
+  renewal: Promise<unknown> | undefined;
+  /** When the running renewal began. */
+  renewedMs: number;
 }
 
+/** A renewal that takes longer is one that never ends. */
+const longestRenewalMs = 30_000;
 /** A new one is requested this long before the end. */
 const renewalMs = 300_000;
 /** A request may take so long until the provider looks at its signature or token. */
@@ -127,7 +140,8 @@ const minValidMs = 60_000;
 function expiryOf(answer: unknown): number | undefined {
   if (!isRecord(answer)) return undefined;
   const { expiration, expiresOnTimestamp } = answer;
-  const untilMs = expiration instanceof Date ? expiration.getTime() : expiresOnTimestamp;
+  // A date may be of another realm, such as that of a test runner.
+  const untilMs = typeof expiration === 'object' ? Number(expiration) : expiresOnTimestamp;
   return typeof untilMs === 'number' && Number.isFinite(untilMs) ? untilMs : undefined;
 }
 

@@ -62,7 +62,7 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
     const renewed = mayBeStale(ended, leased) ? await renewedSecret(leased, upstreams) : undefined;
     if (renewed === undefined) return recordAttempt(ended, attempt);
     const { status } = attempt.latestResponse;
-    const end = { status, reason: 'upstream_auth_error', mayHaveRun: false } as const;
+    const end = { status, reason: 'credential_renewed', mayHaveRun: false } as const;
     report.ended(end);
     addToRecord(leased, end);
     return await tryChannel(renewed, upstreams);
@@ -88,8 +88,8 @@ async function renewedSecret(
 ): Promise<Leased | undefined> {
   const { channelPlan, credential: known, held } = leased;
   const { channel, timeouts } = channelPlan;
-  if (typeof channel.credential === 'string') return undefined;
-  credentialFunctions.forget(channel.credential);
+  if (typeof channel.credential === 'string' || known?.kind !== 'secret') return undefined;
+  credentialFunctions.refused(channel.credential, known.secret);
   const credential = await askCredential(
     channel,
     channel.credential,
@@ -97,7 +97,7 @@ async function renewedSecret(
     held.admitted,
     credentialFunctions,
   );
-  if (credential.kind !== 'secret' || known?.kind !== 'secret') return undefined;
+  if (credential.kind !== 'secret') return undefined;
   // Its lease is on the account that was refused.
   if (credential.account?.name !== known.account?.name) return undefined;
   if (credential.secret === known.secret) return undefined;

@@ -55,15 +55,58 @@ describe('a token that says when it expires', () => {
       { numRuns: 100 },
     ));
 
-  it('is renewed by one of the calls that run at once', async () => {
+  it.each([56, 60, 90])('is renewed by one of the calls that run at once, after %i min', (min) =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...users), { minLength: 1 }), async (calls) => {
+        const { issued, credential } = issuer(60, () => clock.now());
+        const { as, clock } = tenants([{ credential }]);
+        await as('alice');
+
+        clock.advance(min * minute);
+        const replies = await Promise.all(calls.map(as));
+
+        expect(replies.map(({ status }) => status)).toEqual(calls.map(() => 200));
+        expect(issued.size).toBe(2);
+      }),
+      { numRuns: 20 },
+    ));
+
+  it('is renewed by one of the calls whose token was refused', async () => {
     const { issued, credential } = issuer(60, () => clock.now());
-    const { as, clock } = tenants([{ credential }]);
+    let bad = '';
+    const { as, clock, sent } = tenants([{ credential }], (up, token) => {
+      if (token !== bad) return false;
+      up.answer(401, { error: { code: 'invalid_api_key' } });
+      return true;
+    });
     await as('alice');
+    [bad = ''] = sent();
 
-    clock.advance(56 * minute);
-    await Promise.all(users.map(as));
+    const replies = await Promise.all([...users, ...users].map(as));
 
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(issued.size).toBe(2);
+  });
+
+  it('is requested again by the next call if a renewal fails, or never ends', async () => {
+    let call = 0;
+    const credential: Credential = async () => {
+      call += 1;
+      if (call === 2) throw new Error('no identity');
+      if (call === 3) return new Promise<never>(() => {});
+      return { token: `token-${call}-0123456789`, expiresOnTimestamp: clock.now() + 10 * minute };
+    };
+    const { as, clock, sent } = tenants([{ credential }]);
+    await as('alice');
+    clock.advance(6 * minute);
+    for (const user of users) expect((await as(user)).status).toBe(200);
+    expect(call).toBe(3);
+
+    clock.advance(minute);
+    expect((await as('alice')).status).toBe(200);
+    expect((await as('alice')).status).toBe(200);
+
+    expect(sent().at(-1)).toBe('token-4-0123456789');
   });
 
   it('is requested for each call if the function answers for each key', async () => {
@@ -97,7 +140,7 @@ describe('a secret that the upstream refuses', () => {
     expect(gateway.sent()).toEqual(['sk-old-0123456789', 'sk-new-0123456789']);
     expect(gateway.gateway.channels()).toMatchObject([{ state: 'ready' }]);
     expect(gateway.records).toMatchObject([
-      { attempts: [{ status: 401, mayHaveRun: false }, { status: 200 }] },
+      { attempts: [{ status: 401, reason: 'credential_renewed' }, { status: 200 }] },
     ]);
   });
 

@@ -154,11 +154,12 @@ function channelTable(model: Model, page: PageContext, reload: () => void): HTML
   });
 }
 
-function nameCell({ channelId, dialect, upstreamModel }: Channel, page: PageContext): Child {
+function nameCell(channel: Channel, page: PageContext): Child {
+  const { channelId, dialect, platform, upstreamModel } = channel;
   const href = page.href({ view: 'calls', params: { channel: channelId } });
   return [
     link(href, channelId, { class: 'id', 'data-focus': `name ${channelId}` }),
-    el('span', { class: 'below' }, `${dialect}, ${upstreamModel}`),
+    el('span', { class: 'below' }, `${platform ?? dialect}, ${upstreamModel}`),
   ];
 }
 
