@@ -85,15 +85,18 @@ function pathsOf({ kind, kinds = {}, apiVersion = '' }: AzurePlatform): Hosting[
 const modelCodes: ReadonlySet<string> = new Set([
   ...['DeploymentNotFound', 'OperationNotSupported', 'api_not_supported', 'unknown_model'],
 ]);
-/** The operator's to fix. From the beginning, because the rest of a message may quote a caller. */
-const versionPattern =
-  /^(?:API version not supported|(?:Azure OpenAI [A-Z]\w* API|Model [\w.-]{1,64}) is enabled only for api.versions?\b)/;
+// Only the beginning of a message is matched: the rest may quote a caller.
+const versionPattern = new RegExp(
+  [
+    '^API version not supported',
+    String.raw`^(?:Azure OpenAI [A-Z]\w* API|Model [\w.-]{1,64}) is enabled only for api.version`,
+  ].join('|'),
+);
 const accountPattern = new RegExp(
   [
     '^Access denied due to Virtual Network',
     '^A Virtual Network is configured for this resource',
     '^Public access is disabled',
-    '^Key based authentication is disabled',
     '^(?:Your |The )?resource has been temporarily blocked',
   ].join('|'),
   'i',

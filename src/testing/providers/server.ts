@@ -1,6 +1,7 @@
 /**
- * A real HTTP server that behaves like OpenAI, Google, Anthropic and Azure. It plays recorded traffic, or
- * scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process alive.
+ * A real HTTP server that behaves like OpenAI, Google, Anthropic and Azure. It plays recorded
+ * traffic, or scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process
+ * alive.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';

@@ -214,7 +214,7 @@ const rows: Readonly<Record<string, Row>> = {
     ),
     ...{ told: 400, code: null, reason: 'upstream_refused', isRetried: false, out: 'nothing' },
   },
-  'a time-out': {
+  'a timeout': {
     status: 408,
     body: azureError('Timeout', 'The operation was timeout.'),
     ...{
