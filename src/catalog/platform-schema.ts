@@ -38,7 +38,10 @@ const azure = strict('must be an object', {
     embeddings: azurePath,
     images: azurePath,
   } satisfies Members<AzurePlatform['kinds'] & {}>).exactOptional(),
-  resource: z.string(resourceForm).regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/, resourceForm).exactOptional(),
+  resource: z
+    .string(resourceForm)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/, resourceForm)
+    .exactOptional(),
   baseUrl: origin
     .refine(
       (url) => !/\/(?:openai|anthropic)(?:\/|$)/.test(url),

@@ -3,6 +3,7 @@ import { parseBounded } from '../bounded-json.ts';
 import { bearer, type Dialect } from '../dialects/dialect.ts';
 import { isFilterCode } from '../dialects/failure-meaning.ts';
 import type { Hosting } from '../dialects/hosting.ts';
+import { statedWaitMs } from '../dialects/retry-after.ts';
 import type { FailureReport } from '../dialects/taps/tap.ts';
 import { vendorCapabilities } from '../dialects/vendors.ts';
 import type { HeaderMap } from '../http.ts';
@@ -84,15 +85,18 @@ function pathsOf({ kind, kinds = {}, apiVersion = '' }: AzurePlatform): Hosting[
 const modelCodes: ReadonlySet<string> = new Set([
   ...['DeploymentNotFound', 'OperationNotSupported', 'api_not_supported', 'unknown_model'],
 ]);
-/** The operator's to fix. From the beginning, because the rest of a message may quote a caller. */
-const versionPattern =
-  /^(?:API version not supported|(?:Azure OpenAI [A-Z]\w* API|Model [\w.-]{1,64}) is enabled only for api.versions?\b)/;
+// Only the beginning of a message is matched: the rest may quote a caller.
+const versionPattern = new RegExp(
+  [
+    '^API version not supported',
+    String.raw`^(?:Azure OpenAI [A-Z]\w* API|Model [\w.-]{1,64}) is enabled only for api.version`,
+  ].join('|'),
+);
 const accountPattern = new RegExp(
   [
     '^Access denied due to Virtual Network',
     '^A Virtual Network is configured for this resource',
     '^Public access is disabled',
-    '^Key based authentication is disabled',
     '^(?:Your |The )?resource has been temporarily blocked',
   ].join('|'),
   'i',
@@ -100,11 +104,7 @@ const accountPattern = new RegExp(
 const quotaPattern = /^(?:Out of (?:call volume|bandwidth) quota|Token quota is exceeded)\b/i;
 
 /** What Azure and API Management say otherwise than the provider. */
-function azureFailure(
-  report: FailureReport,
-  body: Uint8Array,
-  headers: HeaderMap,
-): FailureReport {
+function azureFailure(report: FailureReport, body: Uint8Array, headers: HeaderMap): FailureReport {
   const { status } = report;
   const document = parseBounded(Buffer.from(body).toString('utf8'));
   const error = member(document, 'error');
@@ -117,6 +117,9 @@ function azureFailure(
   }
   if (modelCodes.has(code) || (status < 500 && versionPattern.test(message))) {
     return { ...report, code, fault: 'model' };
+  }
+  if (status === 429) {
+    return { ...report, retryAfterMs: report.retryAfterMs ?? statedWaitMs(source, message) };
   }
   if (status !== 403) return report;
   // API Management answers with 403 where a quota is used up, until it is replenished.
@@ -137,6 +140,8 @@ function isFiltered(error: JsonValue | undefined, code: string): boolean {
 function untilReplenished(message: string): number | undefined {
   const found = /\breplenished in (?:(\d{1,4})\.)?(\d\d):(\d\d):(\d\d)\b/.exec(message);
   if (found === null) return undefined;
-  const [days = 0, hours = 0, minutes = 0, seconds = 0] = found.slice(1).map((text) => Number(text ?? 0));
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = found
+    .slice(1)
+    .map((text) => Number(text ?? 0));
   return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000;
 }

@@ -135,12 +135,14 @@ function azureResourceAt(path: string, table: PathTable): Resource | undefined {
         ? { at: 'call', route: { ...found.route, caller, modelId } }
         : { at: 'unreadable' };
     }
-    case 'stored_reply':
-      return { at: 'stored_reply', route: { ...found.route, caller } };
-    case 'unserved':
-      return isAnthropicPath(found.listed) ? undefined : found;
+    case 'stored_reply': {
+      const route = { ...found.route, caller };
+      return deployment === undefined ? { at: 'stored_reply', route } : undefined;
+    }
     case 'models':
       return deployment === undefined ? found : undefined;
+    case 'unserved':
+      return isAnthropicPath(found.listed) ? undefined : found;
     default:
       return undefined;
   }

@@ -214,7 +214,9 @@ function misplacedBy(
 }
 
 function protocolsOf(rows: readonly Protocol[], caller: Caller): readonly ProtocolName[] {
-  return [...new Set(rows.filter((row) => row.caller.name === caller.name).map(({ name }) => name))];
+  return [
+    ...new Set(rows.filter((row) => row.caller.name === caller.name).map(({ name }) => name)),
+  ];
 }
 
 function ifAllowed(

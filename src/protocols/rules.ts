@@ -65,7 +65,9 @@ export function modelEdit(
   { modelId, isModelInPath }: Call,
   upstreamModel: string,
 ): readonly MemberEdit[] {
-  return modelId === upstreamModel && !isModelInPath ? [] : [{ name: 'model', value: quoted(upstreamModel) }];
+  return modelId === upstreamModel && !isModelInPath
+    ? []
+    : [{ name: 'model', value: quoted(upstreamModel) }];
 }
 
 /** Clients match vectors to inputs by order, so somebody should look at another number. */

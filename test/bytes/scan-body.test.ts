@@ -67,7 +67,12 @@ describe('a body with long strings', () => {
         const scanned = scannedOf(cut(bytes, sizes));
         const whole = wholeOf(bytes);
 
-        expect(readChat(scanned).demand).toEqual(readChat(whole).demand);
+        const target = {
+          operation: operations.content,
+          framing: 'json',
+          modelId: undefined,
+        } as const;
+        expect(readChat(scanned, target).demand).toEqual(readChat(whole, target).demand);
         const spliced = Buffer.concat(spliceMembers(scanned, edits));
         const expected = Buffer.concat(spliceMembers(whole, edits));
         expect(spliced.equals(expected)).toBe(true);

@@ -7,7 +7,11 @@ import type { Route } from '../../src/protocols/protocol.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { often } from '../bytes/json-arbitrary.ts';
-import { callerSecret, type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
+import {
+  callerSecret,
+  type GatewaySetup,
+  gatewayInProcess,
+} from '../support/gateway-in-process.ts';
 import { channel, completeReply, model } from '../support/models.ts';
 import { routeSettings } from '../support/route-settings.ts';
 
@@ -48,19 +52,23 @@ describe('with the option', () => {
     }
   });
 
-  it.each(['/messages', '/messages/count_tokens', '/complete', '/key', '/nothing', '/m:countTokens'])(
-    '%s is the host’s, because Azure has no such path there',
-    (path) => {
-      for (const folder of ['/openai', '/openai/v1', '/openai/deployments/m']) {
-        expect(owns(folder + path, { ...on, ownerRoutes: true })).toBe(false);
-      }
-    },
-  );
+  it.each([
+    '/messages',
+    '/messages/count_tokens',
+    '/complete',
+    '/key',
+    '/nothing',
+    '/m:countTokens',
+  ])('%s is the host’s, because Azure has no such path there', (path) => {
+    for (const folder of ['/openai', '/openai/v1', '/openai/deployments/m']) {
+      expect(owns(folder + path, { ...on, ownerRoutes: true })).toBe(false);
+    }
+  });
 
   it.each(['/models', '/responses/resp_1'])('%s has no deployment', (path) => {
-    expect(['GET', 'POST'].map((method) => routeOf(`/openai/deployments/m${path}`, method).kind)).toEqual(
-      ['refused', 'refused'],
-    );
+    expect(
+      ['GET', 'POST'].map((method) => routeOf(`/openai/deployments/m${path}`, method).kind),
+    ).toEqual(['refused', 'refused']);
   });
 
   const name = fc
@@ -78,14 +86,21 @@ describe('with the option', () => {
     );
   });
 
-  it.each(['a%2Fb', '..', '.', '%2e%2e', '%2E', '%', '%00', 'a%5Cb', '%E0'])(
-    'a deployment of another form is refused: %s',
-    (deployment) => {
-      const route = routeOf(`/openai/deployments/${deployment}/chat/completions`);
+  it.each([
+    'a%2Fb',
+    '..',
+    '.',
+    '%2e%2e',
+    '%2E',
+    '%',
+    '%00',
+    'a%5Cb',
+    '%E0',
+  ])('a deployment of another form is refused: %s', (deployment) => {
+    const route = routeOf(`/openai/deployments/${deployment}/chat/completions`);
 
-      expect(route.kind).toBe('refused');
-    },
-  );
+    expect(route.kind).toBe('refused');
+  });
 
   it('the header api-key is one that replies vary by', () => {
     expect(varyingHeaders(on)).toContain('api-key');

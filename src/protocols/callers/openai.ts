@@ -1,4 +1,4 @@
-/** OpenAI's clients, and those for Azure: their key headers, OpenAI's error format and model list. */
+/** OpenAI's clients, those for Azure among them: key headers, error format and model list. */
 import { openaiErrorText } from '../../dialects/openai/errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';

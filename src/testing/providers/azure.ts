@@ -9,7 +9,8 @@ import { counted, type Provider, type ProviderRequest, type ReplyContext } from 
 import { json, type Script, type ScriptHeaders, withHeaders } from './scripts.ts';
 
 /** The paths that Azure has by deployment, and without `v1` with the deployment in the body. */
-const byDeployment = /^\/openai\/deployments\/([^/]+)(\/(?:chat\/completions|embeddings|images\/generations))$/;
+const byDeployment =
+  /^\/openai\/deployments\/([^/]+)(\/(?:chat\/completions|embeddings|images\/generations))$/;
 const versioned = /^\/openai(\/responses(?:\/.*)?)$/;
 const v1 = /^\/openai\/v1(\/.*)$/;
 const claude = /^\/anthropic(\/v1\/messages(?:\/.*)?)$/;

@@ -42,7 +42,13 @@ beforeAll(async () => {
           place.dialect === 'anthropic'
             ? (['messages'] as const)
             : (['chat', 'responses', 'embeddings', 'images'] as const);
-        return { id: name, price: { per: 'free' }, groups: ['chat'], protocols, channels: [channel] };
+        return {
+          id: name,
+          price: { per: 'free' },
+          groups: ['chat'],
+          protocols,
+          channels: [channel],
+        };
       }),
     ),
   );
@@ -173,7 +179,7 @@ describe.each([false, true])('with a token: %s', (isToken) => {
 });
 
 const claudeCalls: Readonly<
-  Record<string, (client: Pick<Anthropic, 'messages'>, model: string) => Promise<unknown>>
+  Record<string, (client: Anthropic | AnthropicFoundry, model: string) => Promise<unknown>>
 > = {
   text: (client, model) => client.messages.create({ model, max_tokens: 64, messages }),
   stream: async (client, model) =>

@@ -52,6 +52,7 @@ export const toyProtocol: Protocol = {
       protocol: toyName,
       operation: operations.content,
       modelId: String(fieldOf(tape, 'model')),
+      isModelInPath: false,
       framing: 'json',
       body: tape.body,
       tape,
