@@ -52,13 +52,12 @@ export function refuseOtherBounds(tape: Tape): void {
 export function checkExtraBody(tape: Tape, read: ReadMembers): void {
   const end = tape.after(root);
   for (let value = tape.first(root); value < end; value = tape.after(value)) {
-    const name = tape.name(value);
-    if (isExtraBody(name)) checkMember(tape, value, read, { path: '', level: 0 });
+    if (isExtraBody(tape, value)) checkMember(tape, value, read, { path: '', level: 0 });
   }
 }
 
-function isExtraBody(name: string): boolean {
-  return name === 'extra_body' || name === 'extraBody';
+function isExtraBody(tape: Tape, value: Value): boolean {
+  return tape.isNamed(value, 'extra_body') || tape.isNamed(value, 'extraBody');
 }
 
 function checkMember(
@@ -70,7 +69,7 @@ function checkMember(
   const name = tape.name(value);
   const at = `${path}${name}`;
   if (tape.isNull(value)) return;
-  if (isExtraBody(name)) {
+  if (isExtraBody(tape, value)) {
     if (!tape.isObject(value)) throw refused(`\`${at}\` must be an object.`, at);
     checkMerged(level, tape.end(value) - tape.start(value));
     const end = tape.after(value);

@@ -61,6 +61,8 @@ const readNames: readonly string[] = [
 const spelledByFold: ReadonlyMap<string, string> = new Map(
   readNames.flatMap((name) => [name, camelCase(name)]).map((name) => [folded(name), name]),
 );
+/** No folding makes a name shorter. */
+const longest = Math.max(...readNames.map(({ length }) => length));
 /** Names that are folded already, as most are. */
 const isPlain = /^[a-z0-9_]*$/;
 
@@ -69,6 +71,7 @@ const isPlain = /^[a-z0-9_]*$/;
  * and .NET ignore case: they would run the model that `Model` names.
  */
 export function refuseOtherCase(name: string, at = ''): void {
+  if (name.length > longest) return;
   const spelled = spelledByFold.get(isPlain.test(name) ? name : folded(name));
   if (spelled === undefined || spelled === name) return;
   const param = `${at}${name}`;

@@ -34,7 +34,8 @@ interface Measured {
 
 /** Measures one reply of an upstream, which arrives in one turn. */
 async function measuredReply(reply: WorstReply): Promise<Measured> {
-  const { name, dialect, request, contentType, body, capabilities = {} } = reply;
+  const { name, dialect, request, contentType, capabilities = {} } = reply;
+  const body = reply.body();
   const upstream = scriptedUpstream({ headers: { 'content-type': contentType }, chunks: [body] });
   const { status, longestMs } = await longestTurn(
     { upstream, channel: { dialect, capabilities } },

@@ -16,7 +16,8 @@ export interface WorstReply {
   readonly dialect: DialectName;
   readonly request: CallerRequest;
   readonly contentType: string;
-  readonly body: Buffer;
+  /** Made when it is sent: together they would take more than a gigabyte. */
+  readonly body: () => Buffer;
   readonly capabilities?: Capabilities;
 }
 
@@ -37,6 +38,7 @@ const units: readonly (readonly [string, number])[] = [
 ];
 
 type Around = (list: string) => string;
+type Text = () => string;
 
 const places: readonly (readonly [string, DialectName, 'chat' | 'native', Around])[] = [
   [
@@ -77,7 +79,7 @@ const token = `{"token":"abcd","logprob":-1.25,"bytes":[97,98,99,100],
 const logprobs = `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"a"},
 "logprobs":{"content":[${Array.from({ length: 16_384 }, () => token).join(',')}]}}]}`;
 
-function both(name: string, dialect: DialectName, protocol: 'chat' | 'native', text: string) {
+function both(name: string, dialect: DialectName, protocol: 'chat' | 'native', text: Text) {
   return (['whole', 'one event'] as const).map((framing): WorstReply => {
     const isWhole = framing === 'whole';
     const request =
@@ -89,7 +91,7 @@ function both(name: string, dialect: DialectName, protocol: 'chat' | 'native', t
       dialect,
       request,
       contentType: isWhole ? 'application/json' : 'text/event-stream',
-      body: Buffer.from(isWhole ? text : `data: ${text.replaceAll('\n', ' ')}\n\n`),
+      body: () => Buffer.from(isWhole ? text() : `data: ${text().replaceAll('\n', ' ')}\n\n`),
     };
   });
 }
@@ -110,7 +112,7 @@ function embeddingCall(format: 'float' | 'base64'): CallerRequest {
 function* embeddingReplies(): Generator<WorstReply> {
   const contentType = 'application/json';
   const batch = inputs / 16;
-  const values = Buffer.from(`{"embeddings":[${repeated(batch, `{"values":${vector}}`)}]}`);
+  const values = () => Buffer.from(`{"embeddings":[${repeated(batch, `{"values":${vector}}`)}]}`);
   const capabilities: Capabilities = { embeddingBatch: batch };
   for (const format of ['float', 'base64'] as const) {
     const name = `16 replies of ${batch} vectors, ${format} from gemini`;
@@ -124,7 +126,7 @@ function* embeddingReplies(): Generator<WorstReply> {
     ['Base64', packed],
     ['numbers', vector],
   ]) {
-    const body = Buffer.from(`{"data":[${repeated(inputs, `{"embedding":${one}}`)}]}`);
+    const body = () => Buffer.from(`{"data":[${repeated(inputs, `{"embedding":${one}}`)}]}`);
     const name = `a reply of ${inputs} vectors as ${form}, native from openai`;
     yield { name, dialect: 'openai', request, contentType, body };
   }
@@ -137,24 +139,23 @@ function* repairedReplies(): Generator<WorstReply> {
     ['base64', vector],
     ['float', packed],
   ] as const) {
-    const body = Buffer.from(`{"data":[${repeated(inputs, `{"embedding":${one}}`)}]}`);
+    const body = () => Buffer.from(`{"data":[${repeated(inputs, `{"embedding":${one}}`)}]}`);
     const name = `a reply of ${inputs} vectors, converted to ${format} from openai`;
     const request = embeddingCall(format);
     yield { name, dialect: 'openai', request, contentType: 'application/json', body };
   }
 }
 
-/** Made one at a time, because together they would take more than a gigabyte. */
 export function* worstReplies(): Generator<WorstReply> {
   yield* embeddingReplies();
   for (const [place, dialect, protocol, around] of places) {
     for (const [unit, count] of units) {
-      const list = Array.from({ length: count }, () => unit).join(',');
-      yield* both(`${count} × ${unit} as ${place}`, dialect, protocol, around(list));
+      const text = () => around(repeated(count, unit));
+      yield* both(`${count} × ${unit} as ${place}`, dialect, protocol, text);
     }
-    const far = '{},'.repeat((31 * mebibyte) / 3);
-    yield* both(`31 MiB of {} as ${place}`, dialect, protocol, around(`${far}{}`));
-    yield* both('31 MiB of [', dialect, protocol, '['.repeat(31 * mebibyte));
+    const far = () => around(`${'{},'.repeat((31 * mebibyte) / 3)}{}`);
+    yield* both(`31 MiB of {} as ${place}`, dialect, protocol, far);
+    yield* both('31 MiB of [', dialect, protocol, () => '['.repeat(31 * mebibyte));
   }
-  yield* both('16,384 × 20 logprobs', 'openai', 'native', logprobs);
+  yield* both('16,384 × 20 logprobs', 'openai', 'native', () => logprobs);
 }

@@ -84,7 +84,8 @@ export function pacedReply(
       listener.advanced();
       writeOn();
     });
-    upcoming = source.next();
+    // A caller that has left already has ended it.
+    upcoming = source?.next();
     writeOn();
   };
   return { cut, ...replyBody(begin) };

@@ -4,6 +4,7 @@
  */
 import { decodeString } from '../../bytes/decode.ts';
 import { type JsonKind, root, type Tape, type Value } from '../../bytes/json/tape.ts';
+import { commonWords } from '../../bytes/json/words.ts';
 import type { MediaKind, MediaUse } from '../../call.ts';
 import type { PromptTally } from './prompt-size.ts';
 
@@ -60,11 +61,11 @@ function collectGlobal(tape: Tape, object: Value, search: Search): void {
   if (search.depth > maxDepth) return;
   const end = tape.after(object);
   for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
-    const plain = snakeCased(tape.name(value));
-    if (holders.has(plain)) {
+    const setting = settingOf(tape.name(value));
+    if (setting === 'holder') {
       collectGlobal(tape, value, { found: search.found, depth: search.depth + 1 });
     } else {
-      add(search.found, factorsOf(tape, plain, value));
+      add(search.found, factorsOf(tape, setting, value));
     }
   }
 }
@@ -72,20 +73,20 @@ function collectGlobal(tape: Tape, object: Value, search: Search): void {
 function collectInside(tape: Tape, object: Value, search: Search): void {
   const end = tape.after(object);
   for (let value = tape.firstMember(object); value < end; value = tape.after(value)) {
-    const plain = snakeCased(tape.name(value));
-    if (!notSettings.has(plain)) collect(tape, plain, value, search);
+    const setting = settingOf(tape.name(value));
+    if (setting !== 'data') collect(tape, setting, value, search);
   }
 }
 
-function collect(tape: Tape, name: string, value: Value, { found, depth }: Search): void {
-  const factors = factorsOf(tape, name, value);
+function collect(tape: Tape, setting: Setting, value: Value, { found, depth }: Search): void {
+  const factors = factorsOf(tape, setting, value);
   add(found, factors);
   if (factors !== undefined || depth === maxDepth) return;
   const inside = { found, depth: depth + 1 };
   if (!tape.isArray(value)) return collectInside(tape, value, inside);
   const end = tape.after(value);
   for (let one = tape.first(value); one < end; one = tape.after(one)) {
-    collect(tape, name, one, inside);
+    collect(tape, setting, one, inside);
   }
 }
 
@@ -93,16 +94,17 @@ function add(found: Factors[], factors: Factors | undefined): void {
   if (factors !== undefined) found.push(factors);
 }
 
-function factorsOf(tape: Tape, name: string, value: Value): Factors | undefined {
+function factorsOf(tape: Tape, setting: Setting, value: Value): Factors | undefined {
+  if (setting === undefined) return undefined;
   const kind = tape.kind(value);
   if (kind === 'null') return undefined;
-  if (unboundedName.test(name)) return isOff(tape, value, kind) ? undefined : unbounded;
+  if (setting === 'unbounded') return isOff(tape, value, kind) ? undefined : unbounded;
   if (kind === 'object' || kind === 'array') return undefined;
-  if (/(?:^|_)fps$/.test(name)) return frameRate(Number(wordOf(tape, value)));
-  if (name === 'detail') {
+  if (setting === 'fps') return frameRate(Number(wordOf(tape, value)));
+  if (setting === 'detail') {
     return usualDetail.test(wordOf(tape, value)) ? undefined : highestDetail;
   }
-  if (name !== 'level' && !/(?:^|_)resolution$/.test(name)) return undefined;
+  if (setting !== 'resolution') return undefined;
   const level = wordOf(tape, value);
   if (usualResolution.test(level)) return undefined;
   return highResolutionValue.test(level) ? highResolution : highestResolution;
@@ -129,9 +131,25 @@ function wordOf(tape: Tape, value: Value): string {
   return end - start > 64 ? '' : decodeString(tape.bytes, start, end).trim();
 }
 
-function snakeCased(name: string): string {
-  return name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+type Setting = 'unbounded' | 'fps' | 'detail' | 'resolution' | 'holder' | 'data' | undefined;
+
+function settingOf(name: string): Setting {
+  return commonWords.has(name) ? known.get(name) : classified(name);
 }
+
+function classified(decoded: string): Setting {
+  const name = decoded.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+  if (holders.has(name)) return 'holder';
+  if (notSettings.has(name)) return 'data';
+  if (unboundedName.test(name)) return 'unbounded';
+  if (/(?:^|_)fps$/.test(name)) return 'fps';
+  if (name === 'detail') return 'detail';
+  return name === 'level' || /(?:^|_)resolution$/.test(name) ? 'resolution' : undefined;
+}
+
+const known: ReadonlyMap<string, Setting> = new Map(
+  [...commonWords].map((name) => [name, classified(name)]),
+);
 
 /** Settings of one kind in several spellings are rare; their product is a bound in any case. */
 function raise({ media }: PromptTally, found: readonly Factors[], first: number): void {

@@ -10,7 +10,7 @@ import { backslash, colon } from '../../bytes/json/text.ts';
 import type { MediaKind } from '../../call.ts';
 import { checkMerged, tooComplex } from '../../canonical/complexity.ts';
 import { dataUrlHead } from '../../canonical/media.ts';
-import { readMemberName } from './member-names.ts';
+import { type NameHints, readMemberName } from './member-names.ts';
 import { headOf, type PromptTally, payloadKind, urlKind } from './prompt-size.ts';
 
 export interface ReferringValue {
@@ -45,7 +45,7 @@ export function addReferences(tally: PromptTally, value: Value, how: ReferringVa
   const { tape } = tally;
   const { counted } = how;
   const walk: Walk = { tape, counted, found: undefined, types: undefined, ids: 0 };
-  walkValue(walk, value, how.name, false);
+  walkValue(walk, value, readMemberName(how.name), false);
   const { found, types = [], ids } = walk;
   if (found !== undefined && found.length > 0) {
     const at = how.at();
@@ -103,35 +103,35 @@ function isEmptyOrNull(tape: Tape, value: Value): boolean {
   return tape.end(value) - tape.start(value) <= 2 || tape.isNull(value);
 }
 
-function walkValue(walk: Walk, value: Value, name: string | undefined, isImage: boolean): void {
+function walkValue(walk: Walk, value: Value, hints: NameHints, isImage: boolean): void {
   const { tape } = walk;
   switch (tape.kind(value)) {
     case 'string':
       if (tape.end(value) - tape.start(value) > 2 && walk.counted?.includes(value) !== true) {
-        addString(walk, value, { name, isImage });
+        addString(walk, value, { hints, isImage });
       }
       break;
     case 'array': {
       const end = tape.after(value);
       for (let one = tape.first(value); one < end; one = tape.after(one)) {
-        walkValue(walk, one, name, isImage);
+        walkValue(walk, one, hints, isImage);
       }
       break;
     }
     case 'object':
-      walkObject(walk, value, isImage || readMemberName(name).isImage);
+      walkObject(walk, value, isImage || hints.isImage);
       break;
     case 'number':
-      addNumber(walk, value, name);
+      addNumber(walk, value, hints);
       break;
     default:
   }
 }
 
 /** A number may be an id. */
-function addNumber(walk: Walk, value: Value, name: string | undefined): void {
+function addNumber(walk: Walk, value: Value, hints: NameHints): void {
   const isId = isDigit(walk.tape.bytes[walk.tape.start(value)] ?? 0);
-  if (isId && readMemberName(name).resource !== undefined) addId(walk, name);
+  if (isId && hints.resource !== undefined) addId(walk, hints);
 }
 
 function walkObject(walk: Walk, object: Value, isImage: boolean): void {
@@ -144,7 +144,7 @@ function walkObject(walk: Walk, object: Value, isImage: boolean): void {
   for (let value = tape.first(object); value < end; value = tape.after(value)) {
     const name = tape.name(value);
     if (name === 'type' && tape.isString(value)) type = tape.shortText(value);
-    else walkValue(walk, value, name, isImage);
+    else walkValue(walk, value, readMemberName(name), isImage);
   }
   if (type === undefined) return;
   if (textTypes.has(type) || type.startsWith('reasoning')) {
@@ -174,10 +174,10 @@ const documentStart = /^(?:JVBERi0|UEsDB)/;
 function addString(
   walk: Walk,
   value: Value,
-  holder: { readonly name: string | undefined; readonly isImage: boolean },
+  holder: { readonly hints: NameHints; readonly isImage: boolean },
 ): void {
   const { tape } = walk;
-  const hints = readMemberName(holder.name);
+  const { hints } = holder;
   if (hints.isText || !(hints.mayRefer || mayBeUrlOrDocument(tape, value))) return;
   const head = headOf(tape, value, 127);
   const dataHead = dataUrlHead(head);
@@ -196,12 +196,12 @@ function addString(
   } else if (hints.isUrl) {
     // A path or the name of a stored file; in an image part it may be the Base64 data.
     addKind(walk, holder.isImage ? 'image' : 'reference');
-  } else if (hints.resource !== undefined) addId(walk, holder.name);
+  } else if (hints.resource !== undefined) addId(walk, hints);
   else if (hints.isId) walk.ids += 1;
 }
 
-function addId(walk: Walk, name: string | undefined): void {
-  const isFileId = readMemberName(name).resource === 'file';
+function addId(walk: Walk, { resource }: NameHints): void {
+  const isFileId = resource === 'file';
   addReference(walk, { kind: 'reference', url: none, isFileId, isImage: false });
 }
 

@@ -78,9 +78,13 @@ function addMember(tally: PromptTally, value: Value, name: string, index: number
   const addList = (array: Value, inside: () => string): void => {
     const end = tape.after(array);
     let nth = 0;
+    let list: string | undefined;
     for (let one = tape.first(array); one < end; one = tape.after(one)) {
       const index = nth;
-      addElement(one, () => `${inside()}[${index}]`);
+      addElement(one, () => {
+        list ??= inside();
+        return `${list}[${index}]`;
+      });
       nth += 1;
     }
   };

@@ -13,6 +13,7 @@ import type { Admitted } from '../call-record.ts';
 import { leftOutTools } from '../models/check-members.ts';
 import type { ChannelPlan } from '../models/model-plan.ts';
 import { withoutTools } from '../models/optional-tools.ts';
+import { whenKnown } from '../ports/port-calls.ts';
 import { relayEdits } from '../references/reference-edits.ts';
 import type { ResolvedReferences } from '../references/resolved-references.ts';
 import type { Chosen, Upstreams } from '../upstream/attempt.ts';
@@ -250,7 +251,7 @@ function withPass(prepared: PreparedRequest, makePass: () => ReplyPass): Prepare
   return {
     ...prepared,
     tap: tap === undefined ? undefined : () => passingTap(tap(), makePass()),
-    judge: (bytes) => passed(judge(bytes), makePass()),
+    judge: (bytes) => whenKnown(judge(bytes), (judgement) => passed(judgement, makePass())),
   };
 }
 

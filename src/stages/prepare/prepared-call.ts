@@ -16,6 +16,7 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Usage } from '../../money.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 
 /** Either a prepared call to send, or a reply that needs no upstream. */
 export type Prepared = PreparedCall | WholeReply;
@@ -58,7 +59,7 @@ export interface PreparedRequest extends PreparedBase {
   readonly tap: (() => StreamTap) | undefined;
   /** The tap works on each byte, so that the reply is read in several turns of the event loop. */
   readonly isComputed?: true;
-  judge(bytes: Uint8Array): Judgement;
+  judge(bytes: Uint8Array): MaybePromise<Judgement>;
 }
 
 /** `body` is that of the first request. No reply is used before all have arrived. */

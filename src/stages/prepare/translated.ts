@@ -2,9 +2,11 @@
  * Translates a call for an upstream of another dialect. The request is read into the common form
  * once and written for the channel; the reply is written back in the caller's dialect.
  */
-import { parseBoundedExactly } from '../../bounded-json.ts';
+import { setImmediate } from 'node:timers/promises';
+import { exceedsLimits, parseBoundedExactly } from '../../bounded-json.ts';
 import { bodyFromChunks } from '../../bytes/body/elide.ts';
-import { scanBody } from '../../bytes/json/scan/body.ts';
+import { asBuffer } from '../../bytes/decode.ts';
+import { largeTextBytes, scanBody } from '../../bytes/json/scan/body.ts';
 import { concatBytes } from '../../bytes/sse.ts';
 import type { PromptSize } from '../../call.ts';
 import { type ContentEvent, usageOfWholeReply } from '../../canonical/reply.ts';
@@ -24,8 +26,10 @@ import { countTokensIn } from '../../dialects/taps/event-count.ts';
 import type { StreamTap } from '../../dialects/taps/tap.ts';
 import { translateTap } from '../../dialects/taps/translate-tap.ts';
 import { GatewayError, isGatewayError } from '../../errors.ts';
-import type { JsonObject } from '../../json.ts';
+import { parseExactly } from '../../exact-numbers.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ProtocolCodecs } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import {
@@ -136,21 +140,48 @@ function tapOf(
 function judge(
   bytes: Uint8Array,
   exchange: ContentExchange,
-  { caller, dialect, head }: ContentTranslation,
-): Judgement {
-  const found = documentIn(bytes, dialect, parseBoundedExactly);
+  translation: ContentTranslation,
+): MaybePromise<Judgement> {
+  if (bytes.length > largeTextBytes) return judgeInTurns(bytes, exchange, translation);
+  const found = documentIn(bytes, translation.dialect, parseBoundedExactly);
   if (found.kind !== 'document') return found;
   checkReplyLists(found.reply, bytes.length);
+  return written(found.reply, exchange.readReply(found.reply), exchange, translation);
+}
+
+/** Checks, parses, reads and writes a large reply in separate turns of the event loop. */
+async function judgeInTurns(
+  bytes: Uint8Array,
+  exchange: ContentExchange,
+  translation: ContentTranslation,
+): Promise<Judgement> {
+  const isTooLarge = exceedsLimits(asBuffer(bytes).toString('utf8'));
+  await setImmediate();
+  const parse = isTooLarge ? () => undefined : parseExactly;
+  const found = documentIn(bytes, translation.dialect, parse);
+  if (found.kind !== 'document') return found;
+  checkReplyLists(found.reply, bytes.length);
+  await setImmediate();
   const events = exchange.readReply(found.reply);
+  await setImmediate();
+  return written(found.reply, events, exchange, translation);
+}
+
+function written(
+  reply: JsonValue,
+  events: readonly ContentEvent[],
+  exchange: ContentExchange,
+  { caller, head }: ContentTranslation,
+): Judgement {
   // Members that the translation does not carry were generated too.
-  const counted = (): number => Math.max(countTokensIn(events), replyTokens(found.reply));
+  const counted = (): number => Math.max(countTokensIn(events), replyTokens(reply));
   const usage = usageIn(events, counted);
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
   const { text, dropped, estimated, isUnusable, output } = caller.writeReply(events, head);
   if (isUnusable === true) return { kind: 'bad', reason: 'upstream_unusable_output', usage };
   // A strict model can't refuse what is dropped from a reply: it was made and billed.
-  const leftOut = [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)];
+  const leftOut = [...exchange.dropped, ...dropped, ...exchange.unread(reply)];
   const notes = {
     ...droppedNote(leftOut, false),
     ...(estimated === undefined ? {} : estimatedNote(estimated)),

@@ -1,5 +1,5 @@
 // suite: quick
-/** A large body is parsed, read and written in separate turns of the event loop. */
+/** A large body or reply is parsed, read and written in separate turns of the event loop. */
 import { expect, it, vi } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
 import { protocols } from '../../../src/protocols/table.ts';
@@ -46,7 +46,14 @@ function traced(): Traced {
               ...content,
               begin: (...args) => {
                 steps.push({ step: 'read', turn });
-                return content.begin(...args);
+                const exchange = content.begin(...args);
+                return {
+                  ...exchange,
+                  writeReply: (...reply) => {
+                    steps.push({ step: 'write reply', turn });
+                    return exchange.writeReply(...reply);
+                  },
+                };
               },
             },
           }),
@@ -62,7 +69,14 @@ function traced(): Traced {
               ...gemini.content,
               begin: (...args) => {
                 steps.push({ step: 'write', turn });
-                return gemini.content.begin(...args);
+                const exchange = gemini.content.begin(...args);
+                return {
+                  ...exchange,
+                  readReply: (reply) => {
+                    steps.push({ step: 'read reply', turn });
+                    return exchange.readReply(reply);
+                  },
+                };
               },
             },
           }),
@@ -80,10 +94,11 @@ function traced(): Traced {
   };
 }
 
-const reply = JSON.stringify({
-  candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
-  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
-});
+const replyOf = (text: string): string =>
+  JSON.stringify({
+    candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
+  });
 
 function messages(count: number): readonly unknown[] {
   return Array.from({ length: count }, () => ({ role: 'user', content: 'Some words of a text.' }));
@@ -98,13 +113,14 @@ it.each([
   const calling = start(chat({ messages: messages(count) }));
   const sent = await upstream.next();
   stop();
+  const ofBody = [...steps];
   sent.respond(200, { 'content-type': 'application/json' });
-  sent.write(reply);
+  sent.write(replyOf('Hi'));
   sent.end();
 
   expect((await calling.reply).status).toBe(200);
-  expect(steps.map(({ step }) => step)).toEqual(['parse', 'read', 'write']);
-  expect(new Set(steps.map(({ turn }) => turn)).size).toBe(turns);
+  expect(ofBody.map(({ step }) => step)).toEqual(['parse', 'read', 'write']);
+  expect(new Set(ofBody.map(({ turn }) => turn)).size).toBe(turns);
 });
 
 it('a large body that cannot be read is refused, and parsed once', async () => {
@@ -134,4 +150,42 @@ it('a caller that disconnects between the turns is not sent upstream', async () 
 
   expect({ outcome, chargeNanos }).toMatchObject({ chargeNanos: 0n });
   expect(upstream.calls).toHaveLength(0);
+});
+
+const words = (bytes: number): string => 'a word '.repeat(bytes / 7);
+
+it.each([
+  ['above 1 MiB, in three turns', 1_100_000, 3],
+  ['below, in one', 1_000_000, 1],
+])('a reply %s', async (_size, bytes, turns) => {
+  const { start, upstream, steps, stop, nextRecord } = traced();
+
+  const calling = start(chat());
+  (await upstream.next()).answer(200, replyOf(words(bytes)));
+  const { status, text } = await calling.reply;
+  const { outcome, chargeNanos } = await nextRecord();
+  stop();
+
+  expect(status).toBe(200);
+  expect(text).toContain(words(bytes));
+  expect({ outcome, chargeNanos }).toEqual({ outcome: 'complete', chargeNanos: 5n });
+  const readAt = steps.findIndex(({ step }) => step === 'read reply');
+  const ofReply = steps.slice(readAt - 1, readAt + 2);
+  expect(ofReply.map(({ step }) => step)).toEqual(['parse', 'read reply', 'write reply']);
+  expect(new Set(ofReply.map(({ turn }) => turn)).size).toBe(turns);
+});
+
+it('a large reply whose caller disconnects between the turns is charged as it states', async () => {
+  const { start, steps, stop, upstream, nextRecord } = traced();
+
+  const calling = start(chat());
+  (await upstream.next()).answer(200, replyOf(words(1_100_000)));
+  while (!steps.some(({ step }) => step === 'read reply')) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  calling.disconnect();
+  const { chargeNanos, basis } = await nextRecord();
+  stop();
+
+  expect({ chargeNanos, basis }).toEqual({ chargeNanos: 5n, basis: 'usage' });
 });

@@ -50,7 +50,7 @@ export function scanBody(body: Body): Tape {
 /** Texts up to this size are scanned without yielding to the event loop. */
 export const largeTextBytes = 1_048_576;
 
-/** As {@link scanBody}, but yields between sections: for texts of more than 1 MiB. */
+/** As {@link scanBody}, but yields after each section: for texts of more than 1 MiB. */
 export async function scanBodyInTurns(body: Body): Promise<Tape> {
   try {
     return tapeOf(body, await scanText(body.text));
@@ -69,8 +69,8 @@ async function scanText(text: Uint8Array): Promise<JsonScan> {
   const scan = scanInSteps(text);
   for (;;) {
     const step = scan.next();
-    if (step.done === true) return step.value;
     await setImmediate();
+    if (step.done === true) return step.value;
   }
 }
 

@@ -219,7 +219,7 @@ class LogprobList {
   take(): string {
     const tokens = this.#waiting;
     this.#waiting = [];
-    return tokens.length === 0 ? '' : `,"logprobsResult":${jsonText(resultOf(tokens))}`;
+    return tokens.length === 0 ? '' : `,"logprobsResult":${logprobsResult(tokens)}`;
   }
 
   /** The `avgLogprobs` member, preceded by a comma; empty if there never was a token. */
@@ -228,14 +228,16 @@ class LogprobList {
   }
 }
 
-function resultOf(tokens: readonly TokenLogprob[]): JsonNode {
-  const hasTop = tokens.some(({ top }) => top.length > 0);
-  return {
-    chosenCandidates: tokens.map(row),
-    topCandidates: hasTop ? tokens.map(({ top }) => ({ candidates: top.map(row) })) : undefined,
-  };
+function logprobsResult(tokens: readonly TokenLogprob[]): string {
+  const chosen = `"chosenCandidates":[${rows(tokens)}]`;
+  if (!tokens.some(({ top }) => top.length > 0)) return `{${chosen}}`;
+  const others = tokens.map(({ top }) => `{"candidates":[${rows(top)}]}`);
+  return `{${chosen},"topCandidates":[${others.join(',')}]}`;
 }
 
-function row({ token, logprob }: Omit<TokenLogprob, 'top'>): JsonNode {
-  return { token, logProbability: logprob };
+/** As text at once, because there may be 20 rows for each of 16,384 tokens. */
+function rows(tokens: readonly Omit<TokenLogprob, 'top'>[]): string {
+  return tokens
+    .map(({ token, logprob }) => `{"token":${quoted(token)},"logProbability":${jsonText(logprob)}}`)
+    .join(',');
 }

@@ -277,9 +277,9 @@ function logprobEvents(node: JsonValue, choice: number): readonly ContentEvent[]
   const content = items(member(member(node, 'logprobs'), 'content'));
   if (content.length === 0) return noEvents;
   const tokens = content.flatMap((entry) => {
-    const [token] = tokenOf(entry);
-    if (token === undefined) return [];
-    return [{ ...token, top: items(member(entry, 'top_logprobs')).flatMap(tokenOf) }];
+    const [chosen] = tokensOf([entry]);
+    if (chosen === undefined) return [];
+    return [{ ...chosen, top: tokensOf(items(member(entry, 'top_logprobs'))) }];
   });
   return tokens.length === 0 ? noEvents : [{ type: 'logprobs', choice, tokens }];
 }
@@ -291,11 +291,14 @@ function citationEvents(message: JsonValue, choice: number): readonly ContentEve
   return citations.length === 0 ? noEvents : [{ type: 'citations', choice, citations }];
 }
 
-function tokenOf(entry: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {
-  const token = member(entry, 'token');
-  const logprob = member(entry, 'logprob');
-  if (typeof token !== 'string' || !isJsonNumber(logprob)) return [];
-  return [{ token, logprob }];
+function tokensOf(entries: readonly JsonValue[]): readonly Omit<TokenLogprob, 'top'>[] {
+  const tokens: Omit<TokenLogprob, 'top'>[] = [];
+  for (const entry of entries) {
+    const token = member(entry, 'token');
+    const logprob = member(entry, 'logprob');
+    if (typeof token === 'string' && isJsonNumber(logprob)) tokens.push({ token, logprob });
+  }
+  return tokens;
 }
 
 function citationOf(annotation: JsonValue): readonly Citation[] {

@@ -2,7 +2,7 @@
  * Writes the content of a choice of a chat reply: as the chunks of a stream, or as the choice of a
  * whole completion.
  */
-import { jsonText, quoted } from '../../../canonical/raw-json.ts';
+import { jsonText, quoted, type RawJson } from '../../../canonical/raw-json.ts';
 import type { EventOf, ToolCallBegin } from '../../../canonical/reply.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import type { ReplyHead } from '../../codec.ts';
@@ -22,7 +22,7 @@ export interface ChoiceSink {
   list(member: ListMember, pieces: readonly Piece[]): void;
   audio(event: EventOf<'media'>): void;
   extra(content: Piece): void;
-  logprobs(tokens: readonly Piece[]): void;
+  logprobs(tokens: readonly RawJson[]): void;
   end(reason: string, native: string | undefined): void;
 }
 
@@ -112,7 +112,7 @@ export class ChunkSink implements ChoiceSink {
     this.#delta(jsonText({ extra_content: content }));
   }
 
-  logprobs(tokens: readonly Piece[]): void {
+  logprobs(tokens: readonly RawJson[]): void {
     const logprobs = jsonText({ content: tokens, refusal: null });
     const members = `"logprobs":${logprobs},"finish_reason":null`;
     this.#text += `${this.#open}{},${members}}${this.#frame.close}`;
@@ -145,7 +145,7 @@ export class MessageSink implements ChoiceSink {
   >();
   readonly #lists = new Map<ListMember, Piece[]>();
   readonly #audio: EventOf<'media'>[] = [];
-  readonly #logprobs: Piece[] = [];
+  readonly #logprobs: RawJson[] = [];
   #extra: Piece | undefined;
   #reason: string | undefined;
   #native: string | undefined;
@@ -183,7 +183,7 @@ export class MessageSink implements ChoiceSink {
     this.#extra = mergedContent(this.#extra, content);
   }
 
-  logprobs(tokens: readonly Piece[]): void {
+  logprobs(tokens: readonly RawJson[]): void {
     for (const token of tokens) this.#logprobs.push(token);
   }
 

@@ -1,15 +1,17 @@
 /** Writes the logprobs of OpenAI's APIs. */
+import { jsonText, quoted, type RawJson, rawJson } from '../../../canonical/raw-json.ts';
 import type { TokenLogprob } from '../../../canonical/reply.ts';
 import type { JsonNumber } from '../../../json.ts';
-import type { Piece } from './choice-sink.ts';
 
-export function logprobPieces(tokens: readonly TokenLogprob[]): readonly Piece[] {
-  return tokens.map(({ token, logprob, top }) => ({
-    ...tokenPiece(token, logprob),
-    top_logprobs: top.map((other) => tokenPiece(other.token, other.logprob)),
-  }));
+/** As text at once: 20 alternatives to each of 16,384 tokens would be 2 million values. */
+export function logprobPieces(tokens: readonly TokenLogprob[]): readonly RawJson[] {
+  return tokens.map(({ token, logprob, top }) => {
+    const others = top.map((other) => `{${tokenMembers(other.token, other.logprob)}}`);
+    return rawJson(`{${tokenMembers(token, logprob)},"top_logprobs":[${others.join(',')}]}`);
+  });
 }
 
-function tokenPiece(token: string, logprob: JsonNumber): Piece {
-  return { token, logprob, bytes: [...Buffer.from(token)] };
+function tokenMembers(token: string, logprob: JsonNumber): string {
+  const bytes = Buffer.from(token).join(',');
+  return `"token":${quoted(token)},"logprob":${jsonText(logprob)},"bytes":[${bytes}]`;
 }
