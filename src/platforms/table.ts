@@ -1,6 +1,6 @@
 /** The platforms that host models. Nothing but this file and `places.ts` knows their names. */
 import type { Dialect } from '../dialects/dialect.ts';
-import type { Platform } from '../ports/platform.ts';
+import type { Channel } from '../ports/catalog.ts';
 import { onAzure } from './azure.ts';
 import { onBedrock } from './bedrock/bedrock.ts';
 import { onVertex } from './vertex-dialect.ts';

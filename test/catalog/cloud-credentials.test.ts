@@ -52,7 +52,7 @@ function readModels(...credentials: readonly JsonValue[]) {
   }));
   const price = { per: 'token', input: '1', output: '1' };
   const list: JsonValue = [{ id: 'gpt', groups: ['staff'], price, channels }];
-  return modelsFrom(list, credentialReader(sources));
+  return modelsFrom(list, { credential: credentialReader(sources), prices: undefined });
 }
 
 /** The functions look at none of the call. */
@@ -129,7 +129,10 @@ it('a channel on a platform needs neither dialect nor baseUrl in a file', async 
   const channels = [{ id: 'eu', credential: 'key', platform }];
   const list: JsonValue = [{ id: 'gpt', groups: ['staff'], price, channels }];
 
-  const [model] = await modelsFrom(list, credentialReader(sources));
+  const [model] = await modelsFrom(list, {
+    credential: credentialReader(sources),
+    prices: undefined,
+  });
 
   expect(model?.channels).toMatchObject([
     { dialect: 'openai', baseUrl: 'https://contoso.openai.azure.com/openai/v1', platform },

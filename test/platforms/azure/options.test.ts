@@ -103,7 +103,7 @@ it('the page has channels to paste into a catalog file', async () => {
     { id: 'gpt', groups: ['staff'], price, protocols: ['chat'], channels },
   ];
 
-  const [read] = await modelsFrom(list, async () => 'secret');
+  const [read] = await modelsFrom(list, { credential: async () => 'secret', prices: undefined });
 
   expect(read?.channels.map(({ baseUrl }) => baseUrl)).toEqual([
     'https://contoso-eu.openai.azure.com/openai/v1',

@@ -156,7 +156,7 @@ function bodyOf({ status, rpc, message, reason, details = [] }: Row): object {
 function readerOf(kind: (typeof kinds)[number]) {
   const { dialect, platform } = vertex({ kind, project: 'p', location: 'us-east5' });
   const own = dialects[dialect];
-  const { readFailure } = hostedDialect(own, platform);
+  const { readFailure } = hostedDialect(own, { platform });
   return (status: number, document: unknown) =>
     readFailure(status, Buffer.from(JSON.stringify(document)), {});
 }
