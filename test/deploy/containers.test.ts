@@ -220,9 +220,9 @@ describe('tollgate.service', () => {
   it('gets each variable that its configuration names', () => {
     const named = new Set([...config.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name));
     const [, comment = ''] = /> \/etc\/tollgate\/environment\) # (.*)/.exec(page) ?? [];
-    const said = new Set([...comment.matchAll(/(\w+)=…/g)].map(([, name = '']) => name));
+    const set = new Set([...comment.matchAll(/(\w+)=…/g)].map(([, name = '']) => name));
 
-    expect(said).toEqual(new Set([...variablesOf('models.json'), ...named]));
+    expect(set).toEqual(new Set([...variablesOf('models.json'), ...named]));
   });
 });
 

@@ -149,11 +149,11 @@ describe('the Deployment', () => {
   });
 
   it('is slower to restart a process than to send it fewer calls', () => {
-    const patience = (name: string): number =>
+    const failingSeconds = (name: string): number =>
       Number(at(container, name, 'periodSeconds')) *
       Number(at(container, name, 'failureThreshold'));
 
-    expect(patience('livenessProbe')).toBeGreaterThan(5 * patience('readinessProbe'));
+    expect(failingSeconds('livenessProbe')).toBeGreaterThan(5 * failingSeconds('readinessProbe'));
   });
 });
 

@@ -1,5 +1,5 @@
 // suite: services
-/** The files of `deploy`, checked by the tools of their formats; those not installed are skipped. */
+/** The files of `deploy`, checked by the tools of their formats; one not installed is skipped. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -102,6 +102,8 @@ const expectedFiles = [
   'CHANGELOG.md',
   'LICENSE',
   'README.md',
+  'deploy/Dockerfile',
+  'deploy/kubernetes/tollgate.json',
   'dist/index.cjs',
   'dist/command.js',
   'dist/index.js',
@@ -131,6 +133,6 @@ function isPublished(path: string): boolean {
     /^examples\/.+(?<!\.test)\.(?:ts|json)$/.test(path) ||
     /^docs\/(?!internals\/).+\.md$/.test(path) ||
     /^docs\/dashboards\/\w+\.(?:json|yml)$/.test(path) ||
-    /^deploy\/(?:kubernetes\/)?[\w.-]+$/.test(path)
+    /^deploy\/(?:kubernetes\/)?\w[\w.-]*$/.test(path)
   );
 }

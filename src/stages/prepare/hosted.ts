@@ -1,4 +1,5 @@
 /** Changes a prepared call for the platform that hosts the models. */
+import { parseBoundedExactly } from '../../bounded-json.ts';
 import { bodyFromChunks } from '../../bytes/body/elide.ts';
 import { spliceMembers } from '../../bytes/body/splice.ts';
 import { asBuffer } from '../../bytes/decode.ts';
@@ -9,7 +10,6 @@ import type { Call } from '../../call.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { HostedCall, HostedEdits, HostedRequest, Hosting } from '../../dialects/hosting.ts';
 import { isGatewayError } from '../../errors.ts';
-import { parseExactly } from '../../exact-numbers.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { ForwardedParts } from '../../protocols/protocol.ts';
@@ -83,7 +83,9 @@ function tapeOf(pieces: readonly Uint8Array[]): Tape {
   try {
     return scanBody(bodyFromChunks([bytes], bytes.length));
   } catch (error) {
-    const value = isGatewayError(error) ? parseExactly(asBuffer(bytes).toString()) : undefined;
+    const value = isGatewayError(error)
+      ? parseBoundedExactly(asBuffer(bytes).toString())
+      : undefined;
     if (value === undefined) throw error;
     const written = Buffer.from(jsonText(value));
     return scanBody(bodyFromChunks([written], written.length));
