@@ -137,7 +137,9 @@ function workspaceHeader({ workspaceId }: BedrockPlatform): HeaderMap {
 
 /** AWS has Anthropic's paths on the host of the runtime, too. */
 function serviceOf({ kind, baseUrl = '' }: BedrockPlatform): string {
-  return /[/.]bedrock-runtime\b/.test(baseUrl) ? 'bedrock' : endpoints[kind].service;
+  return /^https?:\/\/(?:[^/]+\.)?bedrock-runtime(?:-fips)?\./.test(baseUrl)
+    ? 'bedrock'
+    : endpoints[kind].service;
 }
 
 function invoked(hosted: Dialect, hosting: Hosting, countModel: string | undefined): Dialect {

@@ -78,7 +78,7 @@ const types = [
   () => ({ type: 'uuid', value: '01234567-89ab-cdef-0123-456789abcdef' }) as const,
 ];
 
-export function bytesOf(draw: Draw, length: number): Buffer {
+function bytesOf(draw: Draw, length: number): Buffer {
   return Buffer.from(Array.from({ length }, () => draw(256)));
 }
 

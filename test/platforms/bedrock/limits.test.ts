@@ -6,7 +6,13 @@ import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import type { BedrockPlatform } from '../../../src/ports/platform.ts';
 import { found } from '../../faults/canaries.ts';
-import { anyModelGateway, type CallerRequest, chat } from '../../support/any-model-gateway.ts';
+import {
+  anyModelGateway,
+  type CallerRequest,
+  chat,
+  messages,
+  wholeMessage,
+} from '../../support/any-model-gateway.ts';
 import { model } from '../../support/models.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 
@@ -254,6 +260,26 @@ describe('the keys of an account', () => {
     secretAccessKey: 'canary-secret/access+key-0123456789abcd',
     sessionToken: 'canary-session-token-0123456789/abcdefgh',
   };
+
+  it.each([
+    ['https://bedrock-runtime.us-east-1.amazonaws.com/anthropic/v1', 'bedrock'],
+    ['https://vpce-0.bedrock-runtime.us-east-1.vpce.amazonaws.com/anthropic/v1', 'bedrock'],
+    ['https://bedrock-runtime-fips.us-east-1.amazonaws.com/anthropic/v1', 'bedrock'],
+    ['https://bedrock-mantle.us-east-1.api.aws/anthropic/v1', 'bedrock-mantle'],
+    ['https://proxy.example/bedrock-runtime-of-us/v1', 'bedrock-mantle'],
+  ])('sign for the service of %s', async (baseUrl, service) => {
+    const upstream = scriptedUpstream(whole);
+    const place = bedrock({ region: 'us-east-1', kind: 'mantle', baseUrl });
+    const gateway = anyModelGateway({
+      upstream,
+      channel: { ...place, credential: () => canaries },
+    });
+
+    await gateway.call(messages(wholeMessage));
+
+    const { authorization } = upstream.requests[0]?.headers ?? {};
+    expect(authorization).toContain(`/us-east-1/${service}/aws4_request`);
+  });
 
   it.each(['mantle', 'runtime', 'anthropic'] as const)('are in no text on %s', async (kind) => {
     const workspace = kind === 'anthropic' ? { workspaceId: 'wrkspc_1' } : {};

@@ -1,6 +1,5 @@
 /** Messages of event streams, written by AWS's own codec. */
 import { EventStreamCodec } from '@smithy/eventstream-codec';
-import type { MessageHeaders } from '@smithy/types';
 
 export const codec = new EventStreamCodec(
   (bytes) => Buffer.from(toBytes(bytes)).toString('utf8'),
@@ -16,7 +15,7 @@ function toBytes(input: string | ArrayBuffer | ArrayBufferView): Uint8Array {
 
 /** A message whose headers are strings. */
 export function message(headers: Readonly<Record<string, string>>, body: string): Buffer {
-  const typed: MessageHeaders = Object.fromEntries(
+  const typed: Parameters<typeof codec.encode>[0]['headers'] = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, { type: 'string', value }]),
   );
   return Buffer.from(codec.encode({ headers: typed, body: Buffer.from(body) }));

@@ -7,7 +7,6 @@
 import { AnthropicAws } from '@anthropic-ai/aws-sdk';
 import { AnthropicBedrock, AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import { BedrockRuntimeClient, CountTokensCommand } from '@aws-sdk/client-bedrock-runtime';
-import type { HttpRequest } from '@smithy/types';
 import OpenAI from 'openai';
 import { bedrock as openaiOnBedrock } from 'openai/providers/bedrock';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -123,16 +122,23 @@ describe('on runtime, Claude', () => {
   });
 });
 
+interface SentByAws {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
 /** What AWS's own client would send: it speaks HTTP/2, which the recorder does not. */
-async function sentByAws(command: CountTokensCommand): Promise<HttpRequest> {
+async function sentByAws(command: CountTokensCommand): Promise<SentByAws> {
   // On Node 20 it warns that later versions will need Node 22.
   vi.stubEnv('AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED', 'true');
-  const sent: HttpRequest[] = [];
+  const sent: SentByAws[] = [];
   const client = new BedrockRuntimeClient({
     region,
     credentials: keys,
     requestHandler: {
-      handle: async (request: HttpRequest) => {
+      handle: async (request: SentByAws) => {
         sent.push(request);
         throw new Error('recorded');
       },
