@@ -92,20 +92,22 @@ export {
   StoreUnavailable,
 } from './ports/call-options.ts';
 export type {
+  Capabilities,
+  DialectName,
+  ReasoningEffort,
+  ThinkingBudget,
+} from './ports/capabilities.ts';
+export type {
   AccountCredential,
   AwsCredential,
-  Capabilities,
   Catalog,
   Channel,
   ChannelCost,
   CredentialAnswer,
   CredentialRequest,
-  DialectName,
   MediaPartTokens,
   Model,
   ProtocolName,
-  ReasoningEffort,
-  ThinkingBudget,
   TokenCredential,
 } from './ports/catalog.ts';
 export type { FailedKeyLimit } from './ports/failed-key-limit.ts';

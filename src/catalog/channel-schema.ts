@@ -3,12 +3,8 @@
  * with the member's path, and says what to write instead.
  */
 import { z } from 'zod';
-import {
-  type Capabilities,
-  type Channel,
-  dialectNames,
-  reasoningEfforts,
-} from '../ports/catalog.ts';
+import { type Capabilities, dialectNames, reasoningEfforts } from '../ports/capabilities.ts';
+import type { Channel } from '../ports/catalog.ts';
 import { flag, nanos, oneOf, type Path, positive, strict, text, wait } from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
 import { costSchema } from '../prices/schema.ts';

@@ -2,7 +2,11 @@
  * Model capabilities: one table for each dialect. A model name that no row matches gets the flags
  * of the newest generation, and a channel can override every flag.
  */
-import { type Capabilities, type ReasoningEffort, reasoningEfforts } from '../ports/catalog.ts';
+import {
+  type Capabilities,
+  type ReasoningEffort,
+  reasoningEfforts,
+} from '../ports/capabilities.ts';
 
 /** A flag that only one dialect reads has a harmless value in the others. */
 export type ResolvedCapabilities = { readonly [Flag in keyof Capabilities]-?: Capabilities[Flag] };

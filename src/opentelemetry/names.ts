@@ -4,7 +4,8 @@
  * needs a change of this file only.
  */
 import type { OperationName } from '../apis.ts';
-import type { DialectName, ProtocolName } from '../ports/catalog.ts';
+import type { DialectName } from '../ports/capabilities.ts';
+import type { ProtocolName } from '../ports/catalog.ts';
 
 export const scopeName = 'tollgate';
 /** The version of the package. A host may bundle it, so that it can't be read from a file. */

@@ -15,7 +15,7 @@ import {
 import type { EventOf, GatewayEvent } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
-import type { DialectName } from '../ports/catalog.ts';
+import type { DialectName } from '../ports/capabilities.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import {
   cacheWritesOf,

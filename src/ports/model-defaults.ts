@@ -1,5 +1,6 @@
 /** Default values for what a model's record may leave out, shared by all code that reads models. */
-import type { Channel, DialectName, Model, ProtocolName } from './catalog.ts';
+import type { DialectName } from './capabilities.ts';
+import type { Channel, Model, ProtocolName } from './catalog.ts';
 import { isWildcard } from './listed-model.ts';
 
 const vendors: Readonly<Record<DialectName, string>> = {

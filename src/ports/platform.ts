@@ -1,5 +1,5 @@
 /** Where a channel's models are hosted, if not at the provider whose dialect they speak. */
-import type { DialectName } from './catalog.ts';
+import type { DialectName } from './capabilities.ts';
 
 /**
  * Models of OpenAI and Anthropic on Microsoft's Azure (Foundry). Made by `azure()`.

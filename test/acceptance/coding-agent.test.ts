@@ -9,7 +9,8 @@ import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { vertex } from '../../src/platforms/vertex.ts';
-import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { FakeUpstream, RecordedCall } from '../../src/testing/index.ts';
 import { brokenLaws, foldedMessage, messagesEvents } from '../support/messages-laws.ts';
 import {

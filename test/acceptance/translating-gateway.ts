@@ -3,12 +3,8 @@
  * dialects. A model's id is the dialect and the upstream's name for it: `gemini/gemini-3-agent-2`.
  */
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
-import {
-  type Channel,
-  type DialectName,
-  dialectNames,
-  type Model,
-} from '../../src/ports/catalog.ts';
+import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { faultNames } from '../../src/testing/providers/provider.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { type MountedGateway, mountedGateway } from '../support/mounted-gateway.ts';

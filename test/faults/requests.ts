@@ -1,5 +1,6 @@
 /** The requests of the fault matrix, and the small replies of a healthy upstream. */
-import type { DialectName, Model, ProtocolName } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { Model, ProtocolName } from '../../src/ports/catalog.ts';
 import { canaries } from './canaries.ts';
 import {
   embedContentBody,

@@ -35,6 +35,7 @@ const layers: readonly (readonly string[])[] = [
     'src/files/',
   ],
   ['src/dialects/'],
+  ['src/platforms/'],
   ['src/protocols/'],
   ['src/catalog/'],
   ['src/upstream/', 'src/stores/'],

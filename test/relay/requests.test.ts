@@ -4,7 +4,8 @@
  * here.
  */
 import { describe, expect, it } from 'vitest';
-import type { Capabilities, Channel } from '../../src/ports/catalog.ts';
+import type { Capabilities } from '../../src/ports/capabilities.ts';
+import type { Channel } from '../../src/ports/catalog.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type DialectTable, dialects } from '../../src/dialects/table.ts';
 import type { JsonValue } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -10,7 +10,7 @@ import type { Model } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
 import type { Admitted, Read } from '../call-record.ts';
-import { whenKnown } from '../ports/port-calls.ts';
+import { isPending, whenKnown } from '../ports/port-calls.ts';
 import { resolveReferences } from '../references/references.ts';
 import { relayedChannels } from '../references/relayed-channels.ts';
 import { checkMembers } from './check-members.ts';
@@ -21,7 +21,7 @@ import {
   otherApi,
   unknownModel,
 } from './model-errors.ts';
-import type { ModelPlans } from './model-plan.ts';
+import type { ModelPlan, ModelPlans } from './model-plan.ts';
 
 export interface AdmitDeps extends ModelLookup {
   readonly plans: ModelPlans;
@@ -60,8 +60,21 @@ function admitTo(
     return refused(modelNotAllowed(namedBy(read), model, read, lookup));
   }
   checkCandidates(call, protocol, model);
-  const plan = lookup.plans.of(model, received.settings);
-  checkMembers(call, model, protocol, () => relayedChannels({ key, plan, route }).length > 0);
+  const planned = lookup.plans.of(model, received.settings);
+  return isPending(planned)
+    ? planned.then((plan) => admitWith(plan, model, read, lookup))
+    : admitWith(planned, model, read, lookup);
+}
+
+function admitWith(
+  plan: ModelPlan,
+  model: Model,
+  read: Read,
+  lookup: AdmitDeps,
+): MaybePromise<AdmittedCall> {
+  const { call, key, route } = read;
+  const mayBeRelayed = (): boolean => relayedChannels({ key, plan, route }).length > 0;
+  checkMembers(call, model, route.protocol, mayBeRelayed);
   if (call.references === undefined) return { model, plan, call };
   const resolved = resolveReferences(read, call.references, plan, lookup.intake.bodies);
   return resolved.then(({ call, references }) => ({ model, plan, call, references }));

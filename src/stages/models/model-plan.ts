@@ -11,7 +11,8 @@ import type { NoChannelReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
-import { hostedDialect } from '../../platforms/table.ts';
+import { Platforms } from '../../platforms/table.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
 import { mostExpensiveInput, mostExpensiveUnit, usualCost } from '../../prices/cost.ts';
@@ -65,37 +66,42 @@ export interface ModelPlan {
 }
 
 export interface ModelPlans {
-  /** The plan of a model, made once for each model object and again when the settings change. */
-  of(model: Model, settings: Settings): ModelPlan;
+  /**
+   * The plan of a model, made once for each model object and again when the settings change. A
+   * promise while the code of a platform is loaded that one of its channels is on.
+   */
+  of(model: Model, settings: Settings): MaybePromise<ModelPlan>;
 }
 
 export function modelPlans(dialects: DialectTable): ModelPlans {
+  const platforms = new Platforms();
   const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
   // New for each version of the settings, whose catalog may have channels that were changed in
   // place.
   const accountsOf = new WeakMap<Settings, (channel: Channel) => Account>();
-  return {
-    of: (model, settings) => {
-      const known = plans.get(model);
-      if (known?.settings === settings) return known.plan;
-      const account = accountsOf.get(settings) ?? accounts(dialects);
-      accountsOf.set(settings, account);
-      const timeouts = merged(settings.timeouts, model.timeouts);
-      const plan = planOf(model, timeouts, account);
-      plans.set(model, { settings, plan });
-      return plan;
-    },
+  const of: ModelPlans['of'] = (model, settings) => {
+    const known = plans.get(model);
+    if (known?.settings === settings) return known.plan;
+    const loading = platforms.load(model);
+    if (loading !== undefined) return loading.then(() => of(model, settings));
+    const account = accountsOf.get(settings) ?? accounts(dialects, platforms);
+    accountsOf.set(settings, account);
+    const timeouts = merged(settings.timeouts, model.timeouts);
+    const plan = planOf(model, timeouts, account);
+    plans.set(model, { settings, plan });
+    return plan;
   };
+  return { of };
 }
 
 /** The part of a channel's plan that is the same under every model. */
 type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access' | 'secrets'>;
 
 /** Caches the account of each channel: thousands of models may share few channels. */
-function accounts(dialects: DialectTable): (channel: Channel) => Account {
+function accounts(dialects: DialectTable, platforms: Platforms): (channel: Channel) => Account {
   const known = new WeakMap<Channel, Account>();
   return (channel) => {
-    const account = known.get(channel) ?? accountOf(channel, dialects);
+    const account = known.get(channel) ?? accountOf(channel, dialects, platforms);
     known.set(channel, account);
     return account;
   };
@@ -205,9 +211,9 @@ function merged(timeouts: Timeouts, overrides: Partial<Timeouts> | undefined): T
   return overrides === undefined ? timeouts : { ...timeouts, ...overrides };
 }
 
-function accountOf(channel: Channel, dialects: DialectTable): Account {
+function accountOf(channel: Channel, dialects: DialectTable, platforms: Platforms): Account {
   const known = dialects[channel.dialect];
-  const dialect = known && hostedDialect(known, channel);
+  const dialect = known && platforms.host(known, channel);
   const { origin, basePath } = splitBaseUrl(channel.baseUrl);
   let last: Access | undefined;
   return {

@@ -129,7 +129,7 @@ async function askProvider(
   );
   if (!model) throw storedReplyNotFound(route.id);
   received.progress.modelId = model.id;
-  const plan = deps.plans.of(model, settings);
+  const plan = await deps.plans.of(model, settings);
   const { protocol } = route;
   const plans = model.channels.map(plan.channel);
   const channels = plans.filter((one) => one.isRelayed(protocol, protocol.operation));

@@ -154,20 +154,24 @@ async function candidateFor(
   const model = await ports.ask('catalog', 'find', records.isModelOrMissing, () =>
     settings.catalog.find(modelId),
   );
-  const candidate = model ? admittedWith(model, admitted, plans) : undefined;
+  const candidate = model ? await admittedWith(model, admitted, plans) : undefined;
   // The hold of a free call has no line that a charge could be booked on.
   if (candidate === undefined) return undefined;
   if (candidate.hold.nanos > 0n && settlement.reservation.nanos === 0n) return undefined;
   return ifGuardAllows(candidate, upstreams.emit);
 }
 
-function admittedWith(model: Model, admitted: Admitted, plans: ModelPlans): Admitted | undefined {
+async function admittedWith(
+  model: Model,
+  admitted: Admitted,
+  plans: ModelPlans,
+): Promise<Admitted | undefined> {
   const { call, key, route, received } = admitted;
   const isOffered = protocolsOf(model).includes(call.protocol) || isOfferedToo(model, route);
   if (!isOffered || !model.groups.includes(key.group)) return undefined;
   try {
     checkCandidates(call, route.protocol, model);
-    const plan = plans.of(model, received.settings);
+    const plan = await plans.of(model, received.settings);
     const mayBeRelayed = (): boolean => relayedChannels({ key, plan, route }).length > 0;
     checkMembers(call, model, route.protocol, mayBeRelayed);
     const hold = holdFor(call, model);

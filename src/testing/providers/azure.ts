@@ -68,13 +68,6 @@ function faultOf(body: ProviderRequest['body']): Script | undefined {
       );
     case 'demo-safety':
       return json(400, { error: filtered });
-    case 'demo-404':
-      return azureError(
-        404,
-        'DeploymentNotFound',
-        'The API deployment for this resource does not exist. If you created the deployment ' +
-          'within the last 5 minutes, please wait a moment and try again.',
-      );
     default:
       return undefined;
   }

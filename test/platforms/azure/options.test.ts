@@ -1,5 +1,5 @@
 // suite: quick
-/** The options of `azure()` and of the platform in a catalog file: where they lead, and mistakes. */
+/** The options of `azure()`, also in a catalog file: where they lead, and mistakes in them. */
 import { describe, expect, it } from 'vitest';
 import { modelsFrom } from '../../../src/catalog/model-json.ts';
 import { azure, staticCatalog } from '../../../src/index.ts';

@@ -2,8 +2,8 @@
 /** Errors of Vertex AI, in Google's form and in Anthropic's, and what follows from each. */
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
-import { hostedDialect } from '../../../src/platforms/table.ts';
 import { vertex } from '../../../src/platforms/vertex.ts';
+import { onVertex as hostedOn } from '../../../src/platforms/vertex-dialect.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import { type FailureRow, rowOf } from '../../../src/stages/upstream/failure-table.ts';
 import { messages, wholeMessage } from '../../support/any-model-gateway.ts';
@@ -154,9 +154,9 @@ function bodyOf({ status, rpc, message, reason, details = [] }: Row): object {
 
 /** The reader of errors of channels of this kind. */
 function readerOf(kind: (typeof kinds)[number]) {
-  const { dialect, platform } = vertex({ kind, project: 'p', location: 'us-east5' });
-  const own = dialects[dialect];
-  const { readFailure } = hostedDialect(own, { platform });
+  const options = { kind, project: 'p', location: 'us-east5' };
+  const own = dialects[vertex(options).dialect];
+  const { readFailure } = hostedOn(own, { name: 'vertex', ...options });
   return (status: number, document: unknown) =>
     readFailure(status, Buffer.from(JSON.stringify(document)), {});
 }

@@ -2,7 +2,8 @@
 /** Models of a wildcard in a gateway: what is sent, listed, limited and reported of them. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../../src/events.ts';
-import type { Channel, DialectName, Model, ProtocolName } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { Channel, Model, ProtocolName } from '../../../src/ports/catalog.ts';
 import type { ListedModel } from '../../../src/ports/listed-model.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';

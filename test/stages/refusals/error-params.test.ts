@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../../src/events.ts';
-import type { DialectName } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

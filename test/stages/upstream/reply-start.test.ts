@@ -4,7 +4,8 @@
  * its own status, costs nothing, and another channel is tried.
  */
 import { describe, expect, it } from 'vitest';
-import { type Channel, dialectNames } from '../../../src/ports/catalog.ts';
+import { dialectNames } from '../../../src/ports/capabilities.ts';
+import type { Channel } from '../../../src/ports/catalog.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';
 import {
   gatewayInProcess,

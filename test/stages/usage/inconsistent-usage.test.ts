@@ -6,7 +6,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DialectName, Model } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { Model } from '../../../src/ports/catalog.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import { maxCostOf } from '../../../src/prices/cost.ts';
 import { json, sse } from '../../relay/streams.ts';

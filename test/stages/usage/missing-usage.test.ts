@@ -4,7 +4,8 @@
  * not make the missing part free: for every dialect, whole and streamed, relayed and translated.
  */
 import { describe, expect, it } from 'vitest';
-import { type Channel, dialectNames } from '../../../src/ports/catalog.ts';
+import { dialectNames } from '../../../src/ports/capabilities.ts';
+import type { Channel } from '../../../src/ports/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   channel,

@@ -4,7 +4,7 @@
  */
 
 import type { Usage } from '../../../src/money.ts';
-import type { DialectName } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/capabilities.ts';
 import {
   type AnyModelGateway,
   anyModelGateway,

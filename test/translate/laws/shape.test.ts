@@ -1,7 +1,7 @@
 // suite: search
 /** Every character arrives in order, with one finish after it. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/capabilities.ts';
 import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
 import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
 import { shapeFaults } from '../../support/responses-shape.ts';

@@ -5,7 +5,7 @@ import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
 import { openaiClient } from '../../../src/dialects/openai/client/codec.ts';
 import { openaiCapabilities } from '../../../src/dialects/openai/dialect.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
-import type { Capabilities } from '../../../src/ports/catalog.ts';
+import type { Capabilities } from '../../../src/ports/capabilities.ts';
 import {
   type CodecHarness,
   codecHarness,

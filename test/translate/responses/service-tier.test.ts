@@ -2,7 +2,7 @@
 /** The tier that served a translated call: the reply states what the upstream said, or null. */
 import { expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/capabilities.ts';
 import { anyModelGateway, responses } from '../../support/any-model-gateway.ts';
 import { events } from '../../support/models.ts';
 import { responsesEvents } from '../../support/responses-laws.ts';
