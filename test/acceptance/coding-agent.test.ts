@@ -8,7 +8,8 @@ import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
-import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
+import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { FakeUpstream, RecordedCall } from '../../src/testing/index.ts';
 import { brokenLaws, foldedMessage, messagesEvents } from '../support/messages-laws.ts';
 import {
@@ -30,32 +31,54 @@ import {
 } from './agent-requests.ts';
 
 interface UpstreamOfAgent {
+  readonly name: string;
   readonly dialect: DialectName;
   readonly main: string;
   readonly small: string;
-  readonly baseUrl: (fake: FakeUpstream) => string;
+  readonly place: (fake: FakeUpstream) => Pick<Channel, 'baseUrl' | 'platform'>;
 }
 
 const upstreams: readonly UpstreamOfAgent[] = [
   {
+    name: 'anthropic',
     dialect: 'anthropic',
     main: 'claude-opus-5-redacted-agent-2',
     small: 'claude-haiku-5',
-    baseUrl: (fake) => fake.anthropicBaseUrl,
+    place: (fake) => ({ baseUrl: fake.anthropicBaseUrl }),
   },
   {
+    name: 'openai',
     dialect: 'openai',
     main: 'gpt-4.1-agent-2',
     small: 'gpt-4.1-mini',
-    baseUrl: (fake) => fake.openaiBaseUrl,
+    place: (fake) => ({ baseUrl: fake.openaiBaseUrl }),
   },
   {
+    name: 'gemini',
     dialect: 'gemini',
     main: 'gemini-3-agent-2',
     small: 'gemini-3-flash',
-    baseUrl: (fake) => fake.geminiBaseUrl,
+    place: (fake) => ({ baseUrl: fake.geminiBaseUrl }),
+  },
+  {
+    name: 'Bedrock mantle',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    place: (fake) => onBedrock('mantle', fake),
+  },
+  {
+    name: 'Bedrock runtime',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    place: (fake) => onBedrock('runtime', fake),
   },
 ];
+
+function onBedrock(kind: 'mantle' | 'runtime', { bedrockBaseUrls }: FakeUpstream) {
+  return bedrock({ kind, region: 'us-east-1', baseUrl: bedrockBaseUrls[kind] });
+}
 
 function modelsOf(upstream: UpstreamOfAgent, fake: FakeUpstream): readonly Model[] {
   return (['main', 'small'] as const).map((id) => ({
@@ -68,7 +91,7 @@ function modelsOf(upstream: UpstreamOfAgent, fake: FakeUpstream): readonly Model
     channels: ['one', 'two', 'three'].map((account) => ({
       id: `${id}-${account}`,
       dialect: upstream.dialect,
-      baseUrl: upstream.baseUrl(fake),
+      ...upstream.place(fake),
       credential: upstreamSecret,
       upstreamModel: upstream[id],
       capabilities: upstream.dialect === 'openai' ? { responses: false } : {},
@@ -77,7 +100,7 @@ function modelsOf(upstream: UpstreamOfAgent, fake: FakeUpstream): readonly Model
   }));
 }
 
-describe.each(upstreams)('over $dialect', (upstream) => {
+describe.each(upstreams)('over $name', (upstream) => {
   const isRelayed = upstream.dialect === 'anthropic';
   let harness: UnmountedGateway;
   let origin: string;
@@ -199,23 +222,26 @@ describe.each(upstreams)('over $dialect', (upstream) => {
     }
   });
 
-  it.runIf(isRelayed)('relays every byte, the query and the betas', async () => {
-    const body = mainRequest('claude-main', [{ role: 'user', content: 'List the files.' }], 7);
+  it.runIf(upstream.name === 'anthropic')(
+    'relays every byte, the query and the betas',
+    async () => {
+      const body = mainRequest('claude-main', [{ role: 'user', content: 'List the files.' }], 7);
 
-    await streamed(body);
-    const [call] = harness.upstream.calls;
+      await streamed(body);
+      const [call] = harness.upstream.calls;
 
-    expect(call?.path).toBe('/v1/messages?beta=true');
-    expect(call?.headers).toMatchObject({
-      'anthropic-version': '2023-06-01',
-      'anthropic-beta': betas,
-      'x-api-key': upstreamSecret,
-    });
-    expect(call?.headers.authorization).toBeUndefined();
-    expect(call?.body.toString()).toBe(
-      JSON.stringify(body).replace('"claude-main"', `"${upstream.main}"`),
-    );
-  });
+      expect(call?.path).toBe('/v1/messages?beta=true');
+      expect(call?.headers).toMatchObject({
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': betas,
+        'x-api-key': upstreamSecret,
+      });
+      expect(call?.headers.authorization).toBeUndefined();
+      expect(call?.body.toString()).toBe(
+        JSON.stringify(body).replace('"claude-main"', `"${upstream.main}"`),
+      );
+    },
+  );
 
   it.runIf(isRelayed)('sends back signed and encrypted thinking as it was', async () => {
     const messages = await conversation();
