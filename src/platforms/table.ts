@@ -3,7 +3,8 @@ import type { Dialect } from '../dialects/dialect.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { Platform } from '../ports/platform.ts';
 import { onAzure, placeOnAzure } from './azure.ts';
-import { onBedrock, placeOnBedrock } from './bedrock/bedrock.ts';
+import { placeOnBedrock } from './bedrock/bedrock.ts';
+import { onBedrock } from './bedrock/dialect.ts';
 import { onVertex, placeOnVertex } from './vertex.ts';
 
 /** The members of a channel that its platform decides. */

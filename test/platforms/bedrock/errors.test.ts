@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { FailureReason } from '../../../src/failure-reasons.ts';
-import { bedrock, onBedrock } from '../../../src/platforms/bedrock/bedrock.ts';
+import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
+import { onBedrock } from '../../../src/platforms/bedrock/dialect.ts';
 import { exceptionRows } from '../../../src/platforms/bedrock/errors.ts';
 import type { BedrockPlatform } from '../../../src/ports/platform.ts';
 import { anyModelGateway, messages, wholeMessage } from '../../support/any-model-gateway.ts';

@@ -1,0 +1,106 @@
+/** What is different in a dialect on Amazon Bedrock: paths, signatures, errors and bodies. */
+import type { CapabilityTable } from '../../dialects/capabilities.ts';
+import { bearer, type Dialect } from '../../dialects/dialect.ts';
+import type { Hosting } from '../../dialects/hosting.ts';
+import { GatewayError } from '../../errors.ts';
+import type { HeaderMap } from '../../http.ts';
+import type { BedrockPlatform } from '../../ports/platform.ts';
+import { serviceOf } from './bedrock.ts';
+import { awsFailure } from './errors.ts';
+import { betaHeader, bodyToCount, invokeEdits, messagesEdits } from './invoke.ts';
+import { countOfTokens, eventsOfMessages } from './reply-body.ts';
+
+/**
+ * @param countModel the model whose tokens are counted in place of one that `CountTokens` refuses,
+ *   such as an inference profile. Without it counts are estimated on `runtime`.
+ */
+export function onBedrock(
+  dialect: Dialect,
+  platform: BedrockPlatform,
+  countModel: string | undefined,
+): Dialect {
+  const scope = { region: platform.region, service: serviceOf(platform) };
+  const hosting: Hosting = {
+    path: (path) => path,
+    // Loaded when needed: an API key signs nothing.
+    sign: async (request) => (await import('./sign.ts')).signatureOf(request, scope),
+  };
+  const { 'x-api-key': _key, authorization: _token, ...others } = dialect.credential('', 'secret');
+  const own = { ...others, ...workspaceHeader(platform) };
+  const hosted: Dialect = {
+    ...dialect,
+    // The signature replaces it where there are keys to sign with.
+    credential: (secret) => ({ ...own, ...bearer(secret) }),
+    readFailure: awsFailure(dialect.readFailure),
+    hosting,
+  };
+  // Claude Platform has all that Anthropic has.
+  if (platform.kind === 'anthropic') return hosted;
+  if (dialect.name !== 'anthropic') {
+    const { content } = dialect.paths;
+    return { ...hosted, paths: content === undefined ? {} : { content } };
+  }
+  return platform.kind === 'mantle'
+    ? { ...hosted, hosting: { ...hosting, edit: messagesEdits } }
+    : invoked(hosted, hosting, countModel);
+}
+
+function workspaceHeader({ workspaceId }: BedrockPlatform): HeaderMap {
+  return workspaceId === undefined ? {} : { 'anthropic-workspace-id': workspaceId };
+}
+
+function invoked(hosted: Dialect, hosting: Hosting, countModel: string | undefined): Dialect {
+  return {
+    ...hosted,
+    capabilities: withoutMediaUrls(hosted.capabilities),
+    // The version of the API is in the body.
+    credential: bearer,
+    codecs: async () => {
+      const codecs = await hosted.codecs();
+      return countModel === undefined ? { ...codecs, tokenCounter: undefined } : codecs;
+    },
+    hosting: {
+      ...hosting,
+      path: (_path, { operation, framing, upstreamModel }) => {
+        if (operation === 'count_tokens') {
+          return `/model/${segmentOf(countModel ?? upstreamModel)}/count-tokens`;
+        }
+        const method = framing === 'sse' ? 'invoke-with-response-stream' : 'invoke';
+        return `/model/${segmentOf(upstreamModel)}/${method}`;
+      },
+      relays: (operation) => operation !== 'count_tokens' || countModel !== undefined,
+      edit: invokeEdits,
+      withheld: [betaHeader],
+      wrap: (body, { operation }) => (operation === 'count_tokens' ? bodyToCount(body) : body),
+      open: opened,
+    },
+  };
+}
+
+/** `InvokeModel` takes the bytes of media alone. */
+function withoutMediaUrls(capabilities: CapabilityTable): CapabilityTable {
+  return { ...capabilities, newest: { ...capabilities.newest, mediaUrls: false } };
+}
+
+/** An id or an ARN as one segment of a path, as AWS's services read it: `:` stays as it is. */
+function segmentOf(model: string): string {
+  if (model === '.' || model === '..') {
+    throw new GatewayError('model_not_found', 'No model of Bedrock has this name.', {
+      param: 'model',
+    });
+  }
+  return encodeURIComponent(model).replaceAll('%3A', ':');
+}
+
+const opened: NonNullable<Hosting['open']> = (response, { operation, framing }) => {
+  const { status, headers, body } = response;
+  if (status < 200 || status >= 300) return response;
+  if (operation === 'count_tokens') return { ...response, body: countOfTokens(body) };
+  // Another server in between may have read the messages already.
+  const isMessages = /^application\/vnd\.amazon\.eventstream\b/i.test(
+    headers['content-type'] ?? '',
+  );
+  if (framing !== 'sse' || !isMessages) return response;
+  const asEvents = { ...headers, 'content-type': 'text/event-stream' };
+  return { status, headers: asEvents, body: eventsOfMessages(body) };
+};
