@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
+import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
 import { vertex } from '../../src/platforms/vertex.ts';
 import type { DialectName } from '../../src/ports/capabilities.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
@@ -75,10 +76,28 @@ const upstreams: readonly UpstreamOfAgent[] = [
     small: 'gemini-3-flash',
     place: (fake) => onVertex('google', fake),
   },
+  {
+    name: 'Bedrock mantle',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    place: (fake) => onBedrock('mantle', fake),
+  },
+  {
+    name: 'Bedrock runtime',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    place: (fake) => onBedrock('runtime', fake),
+  },
 ];
 
 function onVertex(kind: 'google' | 'anthropic', { vertexBaseUrl }: FakeUpstream) {
   return vertex({ kind, project: 'p', location: 'us-east5', baseUrl: vertexBaseUrl });
+}
+
+function onBedrock(kind: 'mantle' | 'runtime', { bedrockBaseUrls }: FakeUpstream) {
+  return bedrock({ kind, region: 'us-east-1', baseUrl: bedrockBaseUrls[kind] });
 }
 
 function modelsOf(upstream: UpstreamOfAgent, fake: FakeUpstream): readonly Model[] {

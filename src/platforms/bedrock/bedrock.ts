@@ -1,4 +1,4 @@
-/** Models on Amazon Bedrock, and Claude Platform on AWS: their hosts and services. */
+/** Options of channels on Amazon Bedrock and Claude Platform on AWS, and where they lead. */
 import { ConfigurationError } from '../../errors.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { BedrockPlatform, HostedChannel } from '../../ports/platform.ts';
@@ -89,7 +89,10 @@ export function placeOnBedrock(platform: BedrockPlatform): Pick<Channel, 'dialec
   return { dialect, baseUrl: baseUrl ?? `https://${host(region)}${paths[dialect] ?? ''}` };
 }
 
-/** AWS has Anthropic's paths on the host of the runtime, too. */
+/**
+ * The service for which requests are signed. AWS has Anthropic's paths on the host of the runtime,
+ * too.
+ */
 export function serviceOf({ kind, baseUrl = '' }: BedrockPlatform): string {
   return /^https?:\/\/(?:[^/]+\.)?bedrock-runtime(?:-fips)?\./.test(baseUrl)
     ? 'bedrock'

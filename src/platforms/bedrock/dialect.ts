@@ -1,4 +1,4 @@
-/** The dialects as Amazon Bedrock and Claude Platform on AWS speak them: paths, bodies, signatures. */
+/** What is different in a dialect on Amazon Bedrock: paths, signatures, errors and bodies. */
 import type { CapabilityTable } from '../../dialects/capabilities.ts';
 import { bearer, type Dialect } from '../../dialects/dialect.ts';
 import type { Hosting } from '../../dialects/hosting.ts';
@@ -9,7 +9,6 @@ import { serviceOf } from './bedrock.ts';
 import { awsFailure } from './errors.ts';
 import { betaHeader, bodyToCount, invokeEdits, messagesEdits } from './invoke.ts';
 import { countOfTokens, eventsOfMessages } from './reply-body.ts';
-import { signatureOf } from './sign.ts';
 
 /**
  * @param countModel the model whose tokens are counted in place of one that `CountTokens` refuses,
@@ -23,7 +22,8 @@ export function onBedrock(
   const scope = { region: platform.region, service: serviceOf(platform) };
   const hosting: Hosting = {
     path: (path) => path,
-    sign: (request) => signatureOf(request, scope),
+    // Loaded when needed: an API key signs nothing.
+    sign: async (request) => (await import('./sign.ts')).signatureOf(request, scope),
   };
   const { 'x-api-key': _key, authorization: _token, ...others } = dialect.credential('', 'secret');
   const own = { ...others, ...workspaceHeader(platform) };

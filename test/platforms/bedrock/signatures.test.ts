@@ -1,7 +1,10 @@
 // suite: slow host
 /** Requests to AWS are signed as its servers verify them. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
+import { anyModelGateway, messages } from '../../support/any-model-gateway.ts';
+import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { apiKey, arn, hello, keys, modelId, region, workspaceId } from './calls.ts';
 import { type Recorder, startRecorder } from './recorder.ts';
 import { signatureFacts } from './signature.ts';
@@ -67,5 +70,24 @@ describe('a signed request', () => {
 
     expect(sent.headers['x-amz-date']).toBe(undefined);
     expect(sent.headers.authorization).toBe(`Bearer ${apiKey}`);
+  });
+});
+
+describe('without the package that signs', () => {
+  it('a call fails before it is sent, and the host is told what to install', async () => {
+    vi.doMock('@smithy/signature-v4', () => {
+      throw new Error('Cannot find package');
+    });
+    const upstream = scriptedUpstream();
+    const channel = { ...bedrock({ region, kind: 'runtime' }), credential: () => keys };
+    const gateway = anyModelGateway({ upstream, channel });
+
+    const { status } = await gateway.call(messages());
+    vi.doUnmock('@smithy/signature-v4');
+
+    expect(status).toBe(502);
+    expect(upstream.requests).toEqual([]);
+    const texts = gateway.events.map((event) => inspect(event, { showHidden: true, depth: 5 }));
+    expect(texts.join()).toContain('npm install @smithy/signature-v4');
   });
 });
