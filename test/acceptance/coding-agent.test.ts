@@ -8,7 +8,8 @@ import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
-import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import { azure } from '../../src/platforms/azure.ts';
+import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { FakeUpstream, RecordedCall } from '../../src/testing/index.ts';
 import { brokenLaws, foldedMessage, messagesEvents } from '../support/messages-laws.ts';
 import {
@@ -30,30 +31,49 @@ import {
 } from './agent-requests.ts';
 
 interface UpstreamOfAgent {
+  readonly name: string;
   readonly dialect: DialectName;
   readonly main: string;
   readonly small: string;
-  readonly baseUrl: (fake: FakeUpstream) => string;
+  readonly place: (fake: FakeUpstream) => Partial<Channel>;
 }
 
 const upstreams: readonly UpstreamOfAgent[] = [
   {
+    name: 'Anthropic',
     dialect: 'anthropic',
     main: 'claude-opus-5-redacted-agent-2',
     small: 'claude-haiku-5',
-    baseUrl: (fake) => fake.anthropicBaseUrl,
+    place: (fake) => ({ baseUrl: fake.anthropicBaseUrl }),
   },
   {
+    name: 'a chat upstream',
     dialect: 'openai',
     main: 'gpt-4.1-agent-2',
     small: 'gpt-4.1-mini',
-    baseUrl: (fake) => fake.openaiBaseUrl,
+    place: (fake) => ({ baseUrl: fake.openaiBaseUrl }),
   },
   {
+    name: 'Google',
     dialect: 'gemini',
     main: 'gemini-3-agent-2',
     small: 'gemini-3-flash',
-    baseUrl: (fake) => fake.geminiBaseUrl,
+    place: (fake) => ({ baseUrl: fake.geminiBaseUrl }),
+  },
+  {
+    name: 'Claude on Foundry',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    place: ({ origin }) => azure({ kind: 'anthropic', baseUrl: origin }),
+  },
+  {
+    name: 'a chat upstream by deployment on Azure',
+    dialect: 'openai',
+    main: 'gpt-4.1-agent-2',
+    small: 'gpt-4.1-mini',
+    place: ({ origin }) =>
+      azure({ kind: 'deployments', apiVersion: '2024-10-21', baseUrl: origin }),
   },
 ];
 
@@ -68,7 +88,8 @@ function modelsOf(upstream: UpstreamOfAgent, fake: FakeUpstream): readonly Model
     channels: ['one', 'two', 'three'].map((account) => ({
       id: `${id}-${account}`,
       dialect: upstream.dialect,
-      baseUrl: upstream.baseUrl(fake),
+      baseUrl: '',
+      ...upstream.place(fake),
       credential: upstreamSecret,
       upstreamModel: upstream[id],
       capabilities: upstream.dialect === 'openai' ? { responses: false } : {},
@@ -77,7 +98,7 @@ function modelsOf(upstream: UpstreamOfAgent, fake: FakeUpstream): readonly Model
   }));
 }
 
-describe.each(upstreams)('over $dialect', (upstream) => {
+describe.each(upstreams)('over $name', (upstream) => {
   const isRelayed = upstream.dialect === 'anthropic';
   let harness: UnmountedGateway;
   let origin: string;
@@ -205,7 +226,7 @@ describe.each(upstreams)('over $dialect', (upstream) => {
     await streamed(body);
     const [call] = harness.upstream.calls;
 
-    expect(call?.path).toBe('/v1/messages?beta=true');
+    expect(call?.path).toMatch(/\/v1\/messages\?beta=true$/);
     expect(call?.headers).toMatchObject({
       'anthropic-version': '2023-06-01',
       'anthropic-beta': betas,
