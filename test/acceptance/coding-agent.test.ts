@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
+import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
 import { vertex } from '../../src/platforms/vertex.ts';
 import type { DialectName } from '../../src/ports/capabilities.ts';
@@ -37,7 +38,7 @@ interface UpstreamOfAgent {
   readonly dialect: DialectName;
   readonly main: string;
   readonly small: string;
-  readonly place: (fake: FakeUpstream) => Pick<Channel, 'baseUrl' | 'platform'>;
+  readonly place: (fake: FakeUpstream) => Partial<Channel> & Pick<Channel, 'baseUrl'>;
 }
 
 const upstreams: readonly UpstreamOfAgent[] = [
@@ -89,6 +90,21 @@ const upstreams: readonly UpstreamOfAgent[] = [
     main: 'claude-opus-5-redacted-agent-2',
     small: 'claude-haiku-5',
     place: (fake) => onBedrock('runtime', fake),
+  },
+  {
+    name: 'Claude on Foundry',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    place: ({ origin }) => azure({ kind: 'anthropic', baseUrl: origin }),
+  },
+  {
+    name: 'a chat upstream by deployment on Azure',
+    dialect: 'openai',
+    main: 'gpt-4.1-agent-2',
+    small: 'gpt-4.1-mini',
+    place: ({ origin }) =>
+      azure({ kind: 'deployments', apiVersion: '2024-10-21', baseUrl: origin }),
   },
 ];
 
@@ -242,7 +258,7 @@ describe.each(upstreams)('over $name', (upstream) => {
     }
   });
 
-  it.runIf(upstream.name === 'anthropic')(
+  it.runIf(upstream.name === 'anthropic' || upstream.name === 'Claude on Foundry')(
     'relays every byte, the query and the betas',
     async () => {
       const body = mainRequest('claude-main', [{ role: 'user', content: 'List the files.' }], 7);
@@ -250,7 +266,7 @@ describe.each(upstreams)('over $name', (upstream) => {
       await streamed(body);
       const [call] = harness.upstream.calls;
 
-      expect(call?.path).toBe('/v1/messages?beta=true');
+      expect(call?.path).toMatch(/\/v1\/messages\?beta=true$/);
       expect(call?.headers).toMatchObject({
         'anthropic-version': '2023-06-01',
         'anthropic-beta': betas,

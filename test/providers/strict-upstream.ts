@@ -34,7 +34,8 @@ const rules: Readonly<Record<string, (call: RecordedCall) => Script | undefined>
 
 function respond(call: RecordedCall): Script | undefined {
   if (call.method !== 'POST') return undefined;
-  const [path = ''] = call.path.split('?', 1);
+  const [sent = ''] = call.path.split('?', 1);
+  const path = sent.replace(/^\/(?:anthropic|openai(?:\/deployments\/[^/]+)?)(?:\/v1)?\//, '/v1/');
   const refusal = rules[path]?.(call) ?? refusedByGoogle(call) ?? refusedByGoogleEmbeddings(call);
   return refusal ?? bigImages(call);
 }

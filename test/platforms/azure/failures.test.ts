@@ -273,7 +273,7 @@ function gatewayOf(
 ) {
   const first: Channel = {
     id: 'azure',
-    credential: secret,
+    credential: options.kind === 'deployments' ? async () => ({ token: secret }) : secret,
     ...azure(options),
     upstreamModel: 'gpt-eu',
   };
@@ -314,4 +314,19 @@ describe('a refusal', () => {
 
     expect(reply.status).toBe(row.isRetried ? 200 : row.told);
   });
+});
+
+it.each(kinds)('an error that quotes the credential is hidden: $kind', async (options) => {
+  const base64 = Buffer.from(`Bearer ${secret}`).toString('base64');
+  for (const quoted of [secret, secret.slice(3, 18), base64]) {
+    const body = azureError('BadRequest', `Unknown header value ${quoted}.`);
+    const row = { ...filtered, status: 400, body };
+    const gateway = gatewayOf(row, options, []);
+
+    const reply = await gateway.call(requests[options.kind]);
+
+    expect(reply.status).toBe(400);
+    const seen = inspect([reply.text, gateway.allEvents, gateway.records], { depth: 20 });
+    expect(seen).not.toContain(quoted);
+  }
 });
