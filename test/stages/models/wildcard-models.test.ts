@@ -188,6 +188,21 @@ describe('a model of a wildcard', () => {
     expect(await get('/v1/models/openai/no')).toMatchObject({ error: { code: 'model_not_found' } });
   });
 
+  it('is listed by its own id if a catalog of the host lists it', async () => {
+    const models = ['a', 'b'].map((name) => model({ id: 'any/*', exactId: `any/${name}` }));
+    const catalog = {
+      find: (id: string) => models.find(({ exactId }) => exactId === id),
+      list: () => models,
+    };
+    const harness = gateway({}, { options: { catalog } });
+
+    const { text } = await harness.call({ method: 'GET', path: '/v1/models' });
+    await harness.call(chat('any/b'));
+
+    expect(JSON.parse(text).data).toMatchObject([{ id: 'any/a' }, { id: 'any/b' }]);
+    expect(harness.records).toMatchObject([{ modelId: 'any/*' }]);
+  });
+
   it('is named in full where it serves as a fallback', async () => {
     const limited: CallHandler = (up) => up.answer(429, { error: { message: 'No.' } });
     const harness = gateway(

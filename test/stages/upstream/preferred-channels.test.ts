@@ -42,7 +42,7 @@ function preferring(
   );
   const harness: InProcessGateway = gatewayInProcess({
     handlers: new Array<CallHandler>(2_000).fill(handle),
-    models: [model({ prefer, channels }), model({ id: 'other', prefer, channels })],
+    models: ['chat', 'other', 'any/*'].map((id) => model({ id, prefer, channels })),
     ...setup,
     options: { random: numbers(3), ...setup.options },
   });
@@ -99,8 +99,10 @@ describe('a model that prefers latency', () => {
     const { visits } = preferring('latency', { a: { afterMs: 100 }, b: { afterMs: 200 } });
     await visits(40);
 
-    for (const request of [sampleRequests.chatStream, chatWith('other')]) {
+    const others = ['other', 'any/one', 'any/two'].map(chatWith);
+    for (const request of [sampleRequests.chatStream, ...others]) {
       expect([...(await visits(2, request))].sort().join('')).toBe('ab');
+      expect(share(await visits(40, request), 'a')).toBeGreaterThan(0.8);
     }
   });
 
