@@ -245,6 +245,19 @@ describe('a model of a wildcard', () => {
     expect((await harness.call(chat('openai/c'))).status).toBe(200);
   });
 
+  it('is one warning of its channel, whatever names its upstream does not know', async () => {
+    const unknown: CallHandler = (up) => up.answer(404, { error: { code: 'model_not_found' } });
+    const withoutListener: object = { onEvent: undefined };
+    const harness = gateway(
+      {},
+      { handlers: [unknown, unknown, unknown], options: withoutListener },
+    );
+
+    for (const name of ['a', 'b', 'c']) await harness.call(chat(`openai/${name}`));
+
+    expect(await takeWarnings()).toMatchObject([{ code: 'TOLLGATE_UPSTREAM_FAILED' }]);
+  });
+
   it('leaves on record what is wrong with the account, however many names fail', async () => {
     const harness = gateway({ price: { per: 'free' } }, { handlers: [] });
     const count = 1_010;
