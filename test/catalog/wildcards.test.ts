@@ -221,15 +221,20 @@ describe.each(Object.entries(catalogs))('a catalog in %s', (_name, make) => {
 
   it('keeps the models of the last thousand ids', async () => {
     const catalog = await make([{ id: '*', from: 'any' }]);
-    const [first, second] = ['first', 'second'].map((id) => catalog.find(id));
+    const ids = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+    const models = ids.map(catalog.find);
 
-    for (let index = 0; index < 999; index += 1) {
-      catalog.find(`n${index}`);
-      expect(catalog.find('second')).toBe(second);
-    }
+    expect(
+      ids
+        .toReversed()
+        .map(catalog.find)
+        .every((one, at) => one === models.at(-1 - at)),
+    ).toBe(true);
+    catalog.find('another');
 
-    expect(catalog.find('first')).not.toBe(first);
-    expect(catalog.find('first')).toEqual(first);
+    expect(catalog.find('n998')).toBe(models[998]);
+    expect(catalog.find('n999')).not.toBe(models[999]);
+    expect(catalog.find('n999')).toEqual(models[999]);
   });
 
   it.each<readonly [string, readonly Entry[], string]>([

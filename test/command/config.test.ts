@@ -122,6 +122,12 @@ describe('tollgate.json', () => {
       if (typeof name === 'string') expect(JSON.stringify(schema)).toContain(`"${name}":`);
     }
     expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');
+    expect(schema).toHaveProperty('$defs.model.properties.price.anyOf[1]', {
+      type: 'object',
+      properties: { from: { type: 'string' } },
+      required: ['from'],
+      additionalProperties: false,
+    });
   });
 });
 

@@ -1,6 +1,7 @@
 // suite: slow host
 /** How the program is called: help, mistakes on the command line, exit codes, output. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { processChanges } from '../../src/command/channels.ts';
 import { exitCodes } from '../../src/command/command.ts';
@@ -204,6 +205,33 @@ describe('tollgate check', () => {
       subject: 'channel openai-1',
       detail: "can't be reached (connect_refused)",
     });
+  });
+});
+
+describe('a wildcard', () => {
+  it('has its prices from the public list that is installed beside the configuration', async () => {
+    const upstream = await upstreamOfAccount();
+    const { folder, call, write } = commandFolder();
+    const model = { ...modelAt(upstream.openaiBaseUrl), id: 'openai/*', price: { from: 'openai' } };
+    write({ ...sqliteConfig(), catalog: { models: [model] } });
+    const missing = await call('check');
+    const prices = join(folder, 'node_modules', '@pydantic', 'genai-prices');
+    mkdirSync(prices, { recursive: true });
+    writeFileSync(join(prices, 'package.json'), '{"name":"x","version":"1.0.0","main":"x.cjs"}');
+    writeFileSync(join(prices, 'x.cjs'), 'exports.calcPrice = () => null;');
+    await call('migrate');
+    const checked = await call('check', '--spend');
+    const listed = await call('channels');
+    const paths = upstream.calls.map(({ path }) => path);
+    await upstream.close();
+
+    expect(missing.code).toBe(2);
+    expect(missing.err).toContain('run: npm install @pydantic/genai-prices.');
+    expect(checked.code).toBe(0);
+    expect(checked.out).toMatch(/^ok +channel openai-1: accepts its credential$/m);
+    expect(checked.out).toMatch(/^warning +call of openai\/\* through openai-1: not tried/m);
+    expect(paths).toEqual(['/v1/models']);
+    expect(listed.out).toMatch(/^openai\/\* .* \*$/m);
   });
 });
 

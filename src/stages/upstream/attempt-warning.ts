@@ -2,6 +2,7 @@
 import type { EventOf } from '../../events.ts';
 import { hostFailures, isHostFailure } from '../../host-failures.ts';
 import { type HostWarning, quoteOf } from '../../host-warnings.ts';
+import { isWildcard } from '../../ports/listed-model.ts';
 
 export function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefined {
   const { reason, channelId, modelId, upstreamModel, status } = event;
@@ -21,7 +22,10 @@ export function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | u
   const name = isOfModel ? `, there ${quoted(upstreamModel)}` : '';
   return {
     code: 'TOLLGATE_UPSTREAM_FAILED',
-    about: [channelId, reason, isOfModel ? upstreamModel : ''].join(' '),
+    // Callers choose the names of a wildcard's models, and there may be any number of them.
+    about: [channelId, reason, isOfModel && !isWildcard({ id: modelId }) ? upstreamModel : ''].join(
+      ' ',
+    ),
     message:
       `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}${name}: ` +
       `${meaning} (${reason}${received})${quoteOf(event)}. To do: ${remedy}.`,

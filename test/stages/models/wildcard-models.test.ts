@@ -189,6 +189,21 @@ describe('a model of a wildcard', () => {
     expect(await get('/v1/models/openai/no')).toMatchObject({ error: { code: 'model_not_found' } });
   });
 
+  it('is listed by its own id if a catalog of the host lists it', async () => {
+    const models = ['a', 'b'].map((name) => model({ id: 'any/*', exactId: `any/${name}` }));
+    const catalog = {
+      find: (id: string) => models.find(({ exactId }) => exactId === id),
+      list: () => models,
+    };
+    const harness = gateway({}, { options: { catalog } });
+
+    const { text } = await harness.call({ method: 'GET', path: '/v1/models' });
+    await harness.call(chat('any/b'));
+
+    expect(JSON.parse(text).data).toMatchObject([{ id: 'any/a' }, { id: 'any/b' }]);
+    expect(harness.records).toMatchObject([{ modelId: 'any/*' }]);
+  });
+
   it('is named in full where it serves as a fallback', async () => {
     const limited: CallHandler = (up) => up.answer(429, { error: { message: 'No.' } });
     const harness = gateway(
@@ -229,6 +244,19 @@ describe('a model of a wildcard', () => {
     await harness.call(chat('openai/b'));
 
     expect((await harness.call(chat('openai/c'))).status).toBe(200);
+  });
+
+  it('is one warning of its channel, whatever names its upstream does not know', async () => {
+    const unknown: CallHandler = (up) => up.answer(404, { error: { code: 'model_not_found' } });
+    const withoutListener: object = { onEvent: undefined };
+    const harness = gateway(
+      {},
+      { handlers: [unknown, unknown, unknown], options: withoutListener },
+    );
+
+    for (const name of ['a', 'b', 'c']) await harness.call(chat(`openai/${name}`));
+
+    expect(await takeWarnings()).toMatchObject([{ code: 'TOLLGATE_UPSTREAM_FAILED' }]);
   });
 
   it('leaves on record what is wrong with the account, however many names fail', async () => {

@@ -42,7 +42,7 @@ function preferring(
   );
   const harness: InProcessGateway = gatewayInProcess({
     handlers: new Array<CallHandler>(2_000).fill(handle),
-    models: [model({ prefer, channels }), model({ id: 'other', prefer, channels })],
+    models: ['chat', 'other', 'any/*'].map((id) => model({ id, prefer, channels })),
     ...setup,
     options: { random: numbers(3), ...setup.options },
   });
@@ -74,7 +74,7 @@ describe('a model that prefers latency', () => {
     expect([...(await visits(3))].sort().join('')).toBe('abc');
     const later = await visits(400);
 
-    expect(share(later, 'b')).toBeGreaterThan(0.9);
+    expect(share(later, 'b')).toBeGreaterThan(0.85);
     expect(share(later, 'b')).toBeLessThan(0.99);
     expect(new Set(later)).toEqual(new Set(['a', 'b', 'c']));
   });
@@ -82,7 +82,7 @@ describe('a model that prefers latency', () => {
   it('follows the last 32 first bytes of each channel', async () => {
     const conducts: Record<string, Conduct> = { a: { afterMs: 100 }, b: { afterMs: 200 } };
     const { visits } = preferring('latency', conducts);
-    expect(share(await visits(200), 'a')).toBeGreaterThan(0.9);
+    expect(share(await visits(200), 'a')).toBeGreaterThan(0.85);
 
     conducts.a = { afterMs: 300 };
     const changed = await visits(100);
@@ -99,8 +99,10 @@ describe('a model that prefers latency', () => {
     const { visits } = preferring('latency', { a: { afterMs: 100 }, b: { afterMs: 200 } });
     await visits(40);
 
-    for (const request of [sampleRequests.chatStream, chatWith('other')]) {
+    const others = ['other', 'any/one', 'any/two'].map(chatWith);
+    for (const request of [sampleRequests.chatStream, ...others]) {
       expect([...(await visits(2, request))].sort().join('')).toBe('ab');
+      expect(share(await visits(40, request), 'a')).toBeGreaterThan(0.75);
     }
   });
 
@@ -109,7 +111,7 @@ describe('a model that prefers latency', () => {
 
     const visited = await visits(200);
 
-    expect(share(visited.slice(4), 'b')).toBeGreaterThan(0.9);
+    expect(share(visited.slice(4), 'b')).toBeGreaterThan(0.85);
     expect(visited.slice(4)).toContain('a');
   });
 
@@ -124,7 +126,7 @@ describe('a model that prefers latency', () => {
     }));
     await visits(10);
 
-    expect(share(await visits(200), 'b')).toBeGreaterThan(0.9);
+    expect(share(await visits(200), 'b')).toBeGreaterThan(0.85);
   });
 
   it('forgets what it has measured of a channel that is switched on', async () => {
@@ -136,7 +138,7 @@ describe('a model that prefers latency', () => {
     harness.gateway.enableChannel('b');
     conducts.b = { afterMs: 50 };
 
-    expect(share(await visits(100), 'b')).toBeGreaterThan(0.9);
+    expect(share(await visits(100), 'b')).toBeGreaterThan(0.85);
   });
 
   it('decides only between channels of the best priority', async () => {
