@@ -1,4 +1,4 @@
-/** Validates the platform of a channel. Each message completes a sentence that begins with a path. */
+/** Validates the platform of a channel. A message completes a sentence that begins with a path. */
 import { z } from 'zod';
 import { bedrockProblem } from '../platforms/bedrock/bedrock.ts';
 import type {

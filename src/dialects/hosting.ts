@@ -1,10 +1,11 @@
 /** What is different in a dialect's calls where a platform hosts the models. */
 import type { Framing, OperationName } from '../apis.ts';
+import { parseBounded } from '../bounded-json.ts';
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { Tape } from '../bytes/json/tape.ts';
 import type { Span } from '../bytes/json/text.ts';
 import type { HeaderMap } from '../http.ts';
-import { isJsonObject, parseJson } from '../json.ts';
+import { isJsonObject } from '../json.ts';
 import type { UpstreamResponse } from '../ports/upstream-client.ts';
 
 /** The form of a credential: a provider's key, a token of a cloud, or the keys of AWS. */
@@ -20,7 +21,7 @@ export interface AccountSecret {
 export function secretParts(account: AccountSecret | undefined): readonly string[] {
   if (account === undefined) return [];
   if (account.form !== 'aws') return [account.secret];
-  const keys = parseJson(account.secret);
+  const keys = parseBounded(account.secret);
   return isJsonObject(keys) ? Object.values(keys).filter((part) => typeof part === 'string') : [];
 }
 

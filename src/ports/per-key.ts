@@ -18,6 +18,7 @@ export function perKey(
   return Object.assign((request: CredentialRequest) => credential(request), { [mark]: true });
 }
 
+/** Whether a `credential` function is in {@link perKey}. */
 export function isMarkedPerKey(credential: object): boolean {
   return Reflect.get(credential, mark) === true;
 }

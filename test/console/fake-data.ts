@@ -317,8 +317,7 @@ export function refusal(index: number): RefusalSummary {
 export function models(): readonly ModelChannels[] {
   const ready = { state: 'ready', untilMs: undefined, ...because(undefined) } as const;
   const usual = {
-    platform: undefined,
-    groups: undefined,
+    ...{ platform: undefined, groups: undefined },
     maxConcurrentCalls: undefined,
     hasCost: true,
     priority: 0,

@@ -120,7 +120,7 @@ export class CredentialFunctions {
   }
 }
 
-/** A token of a cloud, or keys of AWS, that the function said to be valid until then. */
+/** A token of a cloud, or keys of AWS, valid until then as the function stated. */
 interface KeptCredential {
   readonly answer: unknown;
   untilMs: number;

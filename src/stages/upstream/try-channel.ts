@@ -71,7 +71,7 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
   }
 }
 
-/** Whether the upstream refused a secret that a function returned, which may have another by now. */
+/** Whether the upstream refused the secret of a function that may have another one by now. */
 function mayBeStale(outcome: UpstreamOutcome, { credential, isRenewed }: Leased): boolean {
   return (
     credential !== undefined &&

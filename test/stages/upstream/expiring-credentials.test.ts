@@ -121,9 +121,9 @@ describe('a token that says when it expires', () => {
 
 describe('a secret that the upstream refuses', () => {
   const answers = (...secrets: readonly string[]) => {
-    let asked = 0;
-    const credential: Credential = () => secrets[Math.min(asked++, secrets.length - 1)];
-    return { credential, asked: () => asked };
+    let requests = 0;
+    const credential: Credential = () => secrets[Math.min(requests++, secrets.length - 1)];
+    return { credential, requests: () => requests };
   };
   const refused = { error: { code: 'invalid_api_key' } };
 
@@ -145,7 +145,7 @@ describe('a secret that the upstream refuses', () => {
   });
 
   it('is not sent again, and takes the account out, if there is no other', async () => {
-    const { credential, asked } = answers('sk-old-0123456789');
+    const { credential, requests } = answers('sk-old-0123456789');
     const gateway = tenants([{ credential }], (up) => {
       up.answer(401, refused);
       return true;
@@ -153,13 +153,17 @@ describe('a secret that the upstream refuses', () => {
 
     expect((await gateway.as('alice')).status).toBe(502);
 
-    expect(asked()).toBe(2);
+    expect(requests()).toBe(2);
     expect(gateway.sent()).toEqual(['sk-old-0123456789']);
     expect(gateway.gateway.channels()).toMatchObject([{ state: 'cooling_down' }]);
   });
 
   it('is replaced once: a second refusal takes the account out', async () => {
-    const { credential, asked } = answers('sk-1-0123456789', 'sk-2-0123456789', 'sk-3-0123456789');
+    const { credential, requests } = answers(
+      'sk-1-0123456789',
+      'sk-2-0123456789',
+      'sk-3-0123456789',
+    );
     const gateway = tenants([{ credential }], (up) => {
       up.answer(401, refused);
       return true;
@@ -167,7 +171,7 @@ describe('a secret that the upstream refuses', () => {
 
     expect((await gateway.as('alice')).status).toBe(502);
 
-    expect(asked()).toBe(2);
+    expect(requests()).toBe(2);
     expect(gateway.sent()).toHaveLength(2);
     expect(gateway.gateway.channels()).toMatchObject([{ state: 'cooling_down' }]);
   });
