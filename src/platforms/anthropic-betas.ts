@@ -40,6 +40,8 @@ export const claudeFeatures: readonly ClaudeFeature[] = [
   { flag: 'effort', vertex: 'refused' },
   { flag: 'advisor-tool', tools: ['advisor'], ...nowhere },
   { flag: 'cache-diagnosis', members: ['diagnostics'], ...nowhere },
+  // Names the client and switches nothing on; some models refuse it (anthropics/claude-code#49648).
+  { flag: 'claude-code', bedrock: 'refused' },
   { flag: 'code-execution', tools: ['code_execution'], ...nowhere },
   { flag: 'fast-mode', members: ['speed'], ...nowhere },
   // Contents that name a file stay: a message without its document would mean something else.
@@ -117,7 +119,7 @@ function renamed(support: Support | undefined): string | undefined {
 }
 
 function withoutDate(flag: string): string {
-  return flag.replace(/-\d{4}-\d{2}-\d{2}$/, '');
+  return flag.replace(/-\d{4}-?\d{2}-?\d{2}$/, '');
 }
 
 export interface RefusedMembers {

@@ -1,7 +1,7 @@
 /** What is different in a dialect on Amazon Bedrock: paths, signatures, errors and bodies. */
 import type { CapabilityTable } from '../../dialects/capabilities.ts';
 import { bearer, type Dialect } from '../../dialects/dialect.ts';
-import type { Hosting } from '../../dialects/hosting.ts';
+import type { CredentialForm, Hosting } from '../../dialects/hosting.ts';
 import { GatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { BedrockPlatform } from '../../ports/platform.ts';
@@ -29,8 +29,7 @@ export function onBedrock(
   const own = { ...others, ...workspaceHeader(platform) };
   const hosted: Dialect = {
     ...dialect,
-    // The signature replaces it where there are keys to sign with.
-    credential: (secret) => ({ ...own, ...bearer(secret) }),
+    credential: (secret, form) => ({ ...own, ...keyOf(secret, form) }),
     readFailure: awsFailure(dialect.readFailure),
     hosting,
   };
@@ -49,12 +48,17 @@ function workspaceHeader({ workspaceId }: BedrockPlatform): HeaderMap {
   return workspaceId === undefined ? {} : { 'anthropic-workspace-id': workspaceId };
 }
 
+/** Requests with keys of AWS are signed. */
+function keyOf(secret: string, form: CredentialForm): HeaderMap {
+  return form === 'aws' ? {} : bearer(secret);
+}
+
 function invoked(hosted: Dialect, hosting: Hosting, countModel: string | undefined): Dialect {
   return {
     ...hosted,
     capabilities: withoutMediaUrls(hosted.capabilities),
     // The version of the API is in the body.
-    credential: bearer,
+    credential: keyOf,
     codecs: async () => {
       const codecs = await hosted.codecs();
       return countModel === undefined ? { ...codecs, tokenCounter: undefined } : codecs;

@@ -5,7 +5,7 @@ import { jsonText } from '../../canonical/raw-json.ts';
 import type { HostedEdits, HostedRequest } from '../../dialects/hosting.ts';
 import { GatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
-import { type HostedClaude, hostedBetas, refusedMembers } from './betas.ts';
+import { type HostedClaude, hostedBetas, refusedMembers } from '../anthropic-betas.ts';
 
 export const betaHeader = 'anthropic-beta';
 const versionHeader = 'anthropic-version';

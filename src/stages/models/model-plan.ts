@@ -7,6 +7,7 @@ import type { Call } from '../../call.ts';
 import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
 import { type AccountSecret, type CredentialForm, secretParts } from '../../dialects/hosting.ts';
 import type { DialectTable } from '../../dialects/table.ts';
+import { UpstreamError } from '../../errors.ts';
 import type { NoChannelReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Nanos } from '../../money.ts';
@@ -236,6 +237,11 @@ function accessOf(
   dialect: Dialect | undefined,
   { secret, form }: AccountSecret,
 ): Access {
+  // Anywhere else they would be sent as they are, to whoever is at the base URL.
+  if (form === 'aws' && dialect?.hosting?.sign === undefined) {
+    const cause = new TypeError('keys of AWS are for channels on the platform bedrock');
+    throw new UpstreamError('connect', 'credential_unavailable', { cause });
+  }
   const own = lowerCased(channel.headers, dialect?.hosting?.withheld);
   const authorization = dialect?.credential(secret, form);
   const withAccept = (accept: string): HeaderMap => ({

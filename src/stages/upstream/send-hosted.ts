@@ -18,7 +18,9 @@ export async function sendHosted(
   { hosting, hosted, access, nowMs, client, running, latest }: HostedSending,
 ): Promise<OpenedResponse> {
   const { secret, form } = access;
-  const signature = form === 'aws' ? await signed({ ...request, secret, nowMs }, hosting) : {};
+  const { sign } = hosting;
+  const isSigned = form === 'aws' && sign !== undefined;
+  const signature = isSigned ? await signed({ ...request, secret, nowMs }, sign) : {};
   const send: SendingDeps['client']['send'] = async (sent) => {
     const response = await client.send(sent);
     return hosting.open?.(response, hosted) ?? response;
@@ -28,9 +30,11 @@ export async function sendHosted(
 }
 
 /** @throws UpstreamError of a credential: nothing has been sent */
-async function signed(request: SignedRequest, { sign }: Hosting): Promise<HeaderMap> {
+async function signed(
+  request: SignedRequest,
+  sign: NonNullable<Hosting['sign']>,
+): Promise<HeaderMap> {
   try {
-    if (sign === undefined) throw new TypeError('keys of AWS are for the platform bedrock');
     return await sign(request);
   } catch (cause) {
     throw new UpstreamError('connect', 'credential_unavailable', { cause });
