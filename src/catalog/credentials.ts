@@ -1,11 +1,10 @@
 /** Resolves the secrets that a catalog file refers to by environment variable or by name. */
 import type { Clock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
-import { type JsonValue, member } from '../json.ts';
+import { isJsonObject, type JsonValue, member } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { within } from '../ports/within.ts';
-import { cloudCredential, cloudForms, isCloudReference } from './cloud-credentials.ts';
 
 export interface CredentialSources {
   readonly credentials: ((name: string) => MaybePromise<string>) | undefined;
@@ -29,8 +28,9 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
   const resolved = new Map<string, string>();
   const functions = new Map<string, Channel['credential']>();
 
-  const ofCloud = (reference: JsonValue, path: string): Channel['credential'] => {
+  const ofCloud = async (reference: JsonValue, path: string): Promise<Channel['credential']> => {
     const text = JSON.stringify(reference);
+    const { cloudCredential } = await import('./cloud-credentials.ts');
     const known = functions.get(text) ?? cloudCredential(reference, path);
     functions.set(text, known);
     return known;
@@ -53,12 +53,25 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
     const name = member(value, 'name');
     if (isName(env) && name === undefined) return fromEnvironment(env, path);
     if (isName(name) && env === undefined) return named(name, path);
-    if (isCloudReference(value)) return ofCloud(value, path);
+    if (isCloudReference(value)) return await ofCloud(value, path);
     refuse(path, `must be ${forms}, or ${cloudForms}`);
   };
 }
 
 const inEnvironment = '{ "env": "NAME OF A VARIABLE" }';
+const clouds: readonly string[] = ['aws', 'google', 'azure'];
+const cloudForms = '{ "aws": {} }, { "google": "default" } or { "azure": "default" }';
+
+/** Whether a reference has the form of one to a cloud. */
+export function isCloudReference(value: JsonValue): boolean {
+  const [[name = '', options] = [], ...others] = isJsonObject(value) ? Object.entries(value) : [];
+  if (others.length > 0 || !clouds.includes(name)) return false;
+  if (name !== 'aws') return options === 'default';
+  if (options === undefined || !isJsonObject(options)) return false;
+  const { profile, ...unknown } = options;
+  return Object.keys(unknown).length === 0 && (profile ?? '') === String(profile ?? '');
+}
+
 const forms = `${inEnvironment} or { "name": "…" }`;
 
 function fromEnvironment(variable: string, path: string): string {

@@ -23,8 +23,7 @@ import { checkSetUp } from '../ports/set-up.ts';
 import { priceToJson } from '../prices/codec.ts';
 import type { PriceJson } from '../prices/price-json.ts';
 import { priceSchema } from '../prices/schema.ts';
-import { isCloudReference } from './cloud-credentials.ts';
-import { credentialReader, type ReadCredential } from './credentials.ts';
+import { credentialReader, isCloudReference, type ReadCredential } from './credentials.ts';
 import { type JsonSources, modelsFrom } from './model-json.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 

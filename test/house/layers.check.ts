@@ -19,7 +19,12 @@ const layers: readonly (readonly string[])[] = [
     'src/secret.ts',
     'src/charge-policy.ts',
   ],
-  ['src/exact-numbers.ts', 'src/host-failures.ts', 'src/failure-meanings.ts'],
+  [
+    'src/exact-numbers.ts',
+    'src/host-packages.ts',
+    'src/host-failures.ts',
+    'src/failure-meanings.ts',
+  ],
   ['src/bounded-json.ts'],
   ['src/ports/'],
   ['src/bytes/', 'src/canonical/', 'src/prices/'],

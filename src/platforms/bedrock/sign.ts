@@ -1,7 +1,7 @@
 /** Signs requests with the keys of an AWS account (Signature Version 4). */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { SignedRequest } from '../../dialects/hosting.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { called, constructed, hostPackage, propertyOf } from '../../host-packages.ts';
 import type { HeaderMap } from '../../http.ts';
 import { member, parseJson } from '../../json.ts';
 
@@ -27,15 +27,17 @@ export async function signatureOf(
   { method, origin, path, headers, body, secret, nowMs }: SignedRequest,
   scope: SigningScope,
 ): Promise<HeaderMap> {
-  const { SignatureV4 } = await loadSigner();
+  const library = hostPackage('@smithy/signature-v4', 'Signing requests to AWS');
   const { protocol, host } = new URL(origin);
   const [pathname = '', search = ''] = path.split('?', 2);
   const own = Object.entries(headers).filter(
     ([name]) => name === 'content-type' || name.startsWith('x-amz'),
   );
   const credentials = keysIn(secret);
-  const signer = new SignatureV4({ ...scope, credentials, sha256: Sha256 });
-  const signed = await signer.sign(
+  const signer = constructed(library, 'SignatureV4', { ...scope, credentials, sha256: Sha256 });
+  const signed = await called(
+    signer,
+    'sign',
     {
       method,
       protocol,
@@ -48,9 +50,11 @@ export async function signatureOf(
   );
   const added: Record<string, string> = {};
   for (const name of addedHeaders) {
-    const value = signed.headers[name];
-    if (value !== undefined) added[name] = value;
+    const value = propertyOf(propertyOf(signed, 'headers'), name);
+    if (typeof value === 'string') added[name] = value;
   }
+  // Without a signature AWS would be sent an unsigned request.
+  if (added.authorization === undefined) throw new TypeError('@smithy/signature-v4 signed nothing');
   return added;
 }
 
@@ -99,16 +103,4 @@ function bytesOf(data: HashedData): Uint8Array {
   return ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);
-}
-
-async function loadSigner(): Promise<typeof import('@smithy/signature-v4')> {
-  try {
-    return await import('@smithy/signature-v4');
-  } catch (cause) {
-    throw new ConfigurationError(
-      'Requests to AWS are signed by the package @smithy/signature-v4. ' +
-        'Run: npm install @smithy/signature-v4',
-      { cause },
-    );
-  }
 }
