@@ -3,6 +3,7 @@
  * Behind the `compression` middleware of Express a stream still arrives event by event, and whole:
  * its `cache-control` has `no-transform`, which that middleware obeys.
  */
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import compression from 'compression';
@@ -18,7 +19,7 @@ import {
   requestFor,
   routes,
 } from '../events/every-api.ts';
-import { isStream } from '../faults/row.ts';
+import { isStream } from '../faults/kinds.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import { bytesOf, gatewayInProcess, requestOf } from '../support/gateway-in-process.ts';
 import { closed, listening } from '../support/servers.ts';

@@ -8,8 +8,16 @@ import { upstreamPaths } from '../../src/dialects/paths.ts';
 import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { canaries } from '../faults/canaries.ts';
-import { dividedEvents, priceOf, replies, requestOf } from '../faults/requests.ts';
-import { isStream, type Kind, kinds } from '../faults/row.ts';
+import {
+  dividedEvents,
+  isStream,
+  type Kind,
+  kinds,
+  priceOf,
+  protocolOf,
+  replyOf,
+  requestOf,
+} from '../faults/kinds.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import type { CallerRequest } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';
@@ -45,15 +53,16 @@ export const routes: readonly Route[] = kinds.flatMap((kind) =>
 /** The models: for each dialect and family one with two channels, and a fallback to the next. */
 export const everyModel: readonly Model[] = [
   ...modelsOf('content', 'chat'),
-  ...modelsOf('images', 'image'),
+  ...modelsOf('images', 'images'),
   ...modelsOf('embeddings', 'embeddings'),
 ];
 
 type Family = 'content' | 'images' | 'embeddings';
 
 function familyOf(kind: Kind): Family {
-  if (kind === 'image') return 'images';
-  return kind.includes('embeddings') ? 'embeddings' : 'content';
+  const { name, operation } = protocolOf(kind);
+  if (operation.makesImages) return 'images';
+  return name === 'embeddings' ? name : 'content';
 }
 
 function modelsOf(family: Family, kind: Kind): readonly Model[] {
@@ -101,12 +110,12 @@ export function requestFor({ kind, dialect }: Route): CallerRequest {
 }
 
 /** The kind of call that reached an upstream, by its path: translated calls are of another kind. */
-function sentKind({ request: { path, body } }: DrivenCall): Kind | 'image_by_gemini' | 'batch' {
+function sentKind({ request: { path, body } }: DrivenCall): Kind | 'image_by_gemini' {
   const text = Buffer.concat([...body]).toString();
   const streamed = text.includes('"stream":true');
-  if (path.endsWith('/images/generations')) return 'image';
-  if (path.endsWith(':batchEmbedContents')) return 'batch';
-  if (path.includes(':embedContent')) return 'native_embeddings';
+  if (path.endsWith('/images/generations')) return 'images';
+  if (path.endsWith(':batchEmbedContents')) return 'batchEmbedContents';
+  if (path.includes(':embedContent')) return 'embedContent';
   if (path.endsWith('/embeddings')) return 'embeddings';
   if (path.includes(':stream')) return 'native_stream';
   if (path.includes(':generate')) return text.includes('"IMAGE"') ? 'image_by_gemini' : 'native';
@@ -122,7 +131,7 @@ export function isStreamed(call: DrivenCall): boolean {
 
 function sentType(call: DrivenCall): string {
   const kind = sentKind(call);
-  const streamed = kind !== 'image_by_gemini' && kind !== 'batch' && isStream(kind);
+  const streamed = kind !== 'image_by_gemini' && isStream(kind);
   return streamed ? 'text/event-stream' : 'application/json';
 }
 
@@ -135,14 +144,13 @@ export function headersFor(call: DrivenCall): Readonly<Record<string, string>> {
 export function replyFor(call: DrivenCall): string {
   const kind = sentKind(call);
   if (kind === 'image_by_gemini') return geminiImage;
-  if (kind === 'batch') return '{"embeddings":[{"values":[0.15,-0.8]}]}';
-  return withCanary(replies[kind]);
+  return withCanary(replyOf(kind));
 }
 
 /** A stream up to its first content, and what comes after that. */
 export function partsFor(call: DrivenCall): readonly [beginning: string, rest: string] {
   const kind = sentKind(call);
-  if (kind === 'image_by_gemini' || kind === 'batch') throw new Error(`${kind} has no stream.`);
+  if (kind === 'image_by_gemini') throw new Error(`${kind} has no stream.`);
   const [beginning, rest] = dividedEvents(kind);
   return [withCanary(beginning), rest.join('')];
 }

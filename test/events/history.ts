@@ -57,7 +57,7 @@ const index = fc.nat(9);
 /** So few that a history repeats one. */
 const repeatedRoutes: readonly Route[] = [
   { kind: 'chat', dialect: 'openai' },
-  { kind: 'image', dialect: 'gemini' },
+  { kind: 'images', dialect: 'gemini' },
 ];
 
 /** Histories of up to this many steps. */

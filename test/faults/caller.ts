@@ -1,6 +1,7 @@
 /** A caller that accepts any answer: a whole one, or one whose connection breaks off. */
+
 import { type IncomingHttpHeaders, request } from 'node:http';
-import type { CallerRequest } from './requests.ts';
+import type { CallerRequest } from './kinds.ts';
 
 /** Everything a caller can see of an answer. */
 export interface Answer {

@@ -2,25 +2,26 @@
  * The requests of rows F51–F62 as bytes, and the replies of their upstream: complete, halting in
  * the middle, or never ending.
  */
+
 import type { Model } from '../../src/ports/catalog.ts';
 import type { Gate, Script } from '../../src/testing/providers/scripts.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { canaries } from './canaries.ts';
 import {
-  dialectOf,
   dividedEvents,
   eventsFor,
   isNative,
-  isResponses,
+  isStream,
+  type Kind,
   keyHeadersOf,
   priceOf,
   protocolOf,
-  replies,
+  relayingOf,
+  replyOf,
   requestOf,
   typeOf,
-} from './requests.ts';
-import { isStream, type Kind } from './row.ts';
+} from './kinds.ts';
 
 /** The one model, configured for a kind of call. */
 export function modelsFor(
@@ -30,15 +31,14 @@ export function modelsFor(
     {
       id: 'm',
       vendor: 'Acme',
-      protocols: [protocolOf(kind)],
+      protocols: [protocolOf(kind).name],
       groups: ['chat'],
       price: priceOf(kind),
       maxOutputTokens: 1_000,
       channels: [
         {
           id: 'first',
-          dialect: dialectOf(kind),
-          ...(isResponses(kind) ? { capabilities: { responses: true } } : {}),
+          ...relayingOf(kind),
           baseUrl: isNative(kind) ? geminiBaseUrl : openaiBaseUrl,
           credential,
           priority: 0,
@@ -69,7 +69,7 @@ export function bytesOf(kind: Kind, secret: string, sending: Sending = {}): stri
 
 /** The whole reply, immediately. */
 export function answering(kind: Kind): Script {
-  return scriptWith(kind, isStream(kind) ? eventsFor(kind) : [replies[kind]]);
+  return scriptWith(kind, isStream(kind) ? eventsFor(kind) : [replyOf(kind)]);
 }
 
 /** The whole reply, once the gate is open. */
@@ -98,7 +98,7 @@ export function flooding(kind: Kind): Script {
 /** An image of at least that many bytes, too large to be held. */
 export function bigImage(bytes: number): Script {
   const before = `{"created":1,"data":[{"b64_json":"${canaries.base64}`;
-  return scriptWith('image', [before, 'A'.repeat(bytes), '"}]}']);
+  return scriptWith('images', [before, 'A'.repeat(bytes), '"}]}']);
 }
 
 function scriptWith(kind: Kind, chunks: Iterable<string | Promise<unknown>>): Script {

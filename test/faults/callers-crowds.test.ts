@@ -1,5 +1,6 @@
 // suite: search
 /** Rows F55 and F59: many callers that disconnect at random offsets, and hundreds at once. */
+
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
@@ -8,9 +9,9 @@ import { hang } from '../../src/testing/providers/scripts.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bigImage, bytesOf, modelsFor, neverEnding } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
+import { type Kind, nanosOf, streamKinds } from './kinds.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
-import { usageNanos } from './requests.ts';
-import { allMounts, isFull, type Kind, streamKinds } from './row.ts';
+import { allMounts, isFull } from './row.ts';
 import { mountNamed } from './run-caller-script.ts';
 
 countedRows('F55, F59 with many callers');
@@ -49,13 +50,13 @@ describe('F55 callers that disconnect from a stream at a random byte', () => {
 
 describe('F55 callers that disconnect from an image at a random byte: it is charged', () => {
   it.each(allMounts)('image · %s', async (mount) => {
-    const { harness, origin, state } = await serving('image', mount);
+    const { harness, origin, state } = await serving('images', mount);
     const offsets = fc.sample(fc.integer({ min: 1, max: 100_000 }), { numRuns: 20 });
     harness.upstream.enqueue(...offsets.map(() => bigImage(300_000)));
 
     await Promise.all(
       offsets.map(async (offset) => {
-        const caller = await calling(origin, 'image', harness);
+        const caller = await calling(origin, 'images', harness);
         await caller.until((received) => received.length >= offset);
         caller.reset();
       }),
@@ -65,10 +66,10 @@ describe('F55 callers that disconnect from an image at a random byte: it is char
 
     expect(records).toEqual(
       offsets.map(() =>
-        expect.objectContaining({ outcome: 'complete', chargeNanos: usageNanos.image }),
+        expect.objectContaining({ outcome: 'complete', chargeNanos: nanosOf('images') }),
       ),
     );
-    const used = usageNanos.image * BigInt(offsets.length);
+    const used = nanosOf('images') * BigInt(offsets.length);
     expect(await state()).toMatchObject({ held: 0n, used, inFlight: 0 });
   });
 });
@@ -95,7 +96,7 @@ it('F59 500 callers disconnect at once: all are settled, connections at most dou
   // Each is charged for its prompt.
   const prompts = records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
   expect(prompts).toBeGreaterThan(0n);
-  const used = prompts + usageNanos.chat_stream;
+  const used = prompts + nanosOf('chat_stream');
   expect(await state()).toMatchObject({ held: 0n, used, inFlight: 0 });
   expect(connectionId).toBeLessThanOrEqual(2 * callers + 1);
 });

@@ -1,12 +1,13 @@
 // suite: slow host
 /** Row F85 of the fault matrix: the transcript of each kind of call, the same on every adapter. */
+
 import { expect, it } from 'vitest';
 import { unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bytesOf, modelsFor } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
+import { errorFormOf, isMessages, isStream, type Kind, kinds, relayedReply } from './kinds.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
-import { errorFormOf, isMessages, relayedReply } from './requests.ts';
-import { allMounts, isStream, type Kind, kinds } from './row.ts';
+import { allMounts } from './row.ts';
 import { mountNamed } from './run-caller-script.ts';
 
 countedRows('F85');

@@ -1,5 +1,6 @@
 // suite: slow host first
 /** Row F84 of the fault matrix: middleware of the host that wraps, reads, throws or answers. */
+
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import express5 from 'express';
 import Koa3 from 'koa';
@@ -15,9 +16,8 @@ import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { answering, bytesOf, halting, modelsFor } from './callers-calls.ts';
 import { countedRows } from './counted-rows.ts';
+import { type Kind, kinds, relayedReply } from './kinds.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
-import { relayedReply } from './requests.ts';
-import { type Kind, kinds } from './row.ts';
 
 countedRows('F84');
 

@@ -1,5 +1,5 @@
 /** Row F62: methods that a path does not have, and the two that every path has. */
-import type { ErrorForm } from './requests.ts';
+import type { ErrorForm } from './kinds.ts';
 
 /** One request without a body, and its expected answer. */
 export interface MethodRow {

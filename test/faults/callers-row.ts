@@ -1,6 +1,8 @@
 /** The form of a row about callers (F51–F62): the caller’s script and the expected results. */
+
 import type { CallOutcome } from '../../src/ports/usage-sink.ts';
-import type { Charged, Kind } from './row.ts';
+import type { Kind } from './kinds.ts';
+import type { Charged } from './row.ts';
 
 /** One action of a caller, or an event that the test waits for or causes. */
 export type CallerStep =

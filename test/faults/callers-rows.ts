@@ -1,8 +1,10 @@
 /** Rows F51–F61: faults of callers while they send, wait and read. */
-import type { CallerExpected, CallerRow } from './callers-row.ts';
-import { allMounts, type Kind, kinds, streamKinds } from './row.ts';
 
-const cheapKinds: readonly Kind[] = kinds.filter((kind) => kind !== 'image');
+import type { CallerExpected, CallerRow } from './callers-row.ts';
+import { type Kind, kinds, streamKinds } from './kinds.ts';
+import { allMounts } from './row.ts';
+
+const cheapKinds: readonly Kind[] = kinds.filter((kind) => kind !== 'images');
 const wholeReply: CallerExpected = {
   statuses: [200],
   records: [{ status: 200, outcome: 'complete', charge: 'usage' }],
@@ -115,7 +117,7 @@ export const callerRows: readonly CallerRow[] = [
   {
     id: 'F54',
     fault: 'A caller that disconnects from an image request: it continues and is charged.',
-    kinds: ['image'],
+    kinds: ['images'],
     mounts: allMounts,
     upstream: 'waits',
     steps: [
@@ -167,7 +169,7 @@ export const callerRows: readonly CallerRow[] = [
   {
     id: 'F57',
     fault: 'A caller that sends FIN after its request for an image: it continues and is charged.',
-    kinds: ['image'],
+    kinds: ['images'],
     mounts: allMounts,
     upstream: 'waits',
     steps: [

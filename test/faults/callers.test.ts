@@ -1,5 +1,6 @@
 // suite: search host
 /** Rows F51–F62 of the fault matrix, on each mount and for each kind of call. */
+
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { bearer, unmountedGateway, upstreamSecret, vendorKey } from '../support/mounted-gateway.ts';
@@ -10,9 +11,9 @@ import type { CallerRow } from './callers-row.ts';
 import { callerRows } from './callers-rows.ts';
 import { canaries, found } from './canaries.ts';
 import { countedRows } from './counted-rows.ts';
+import { type ErrorForm, errorFormOf, type Kind, nanosOf } from './kinds.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
-import { type ErrorForm, errorFormOf, usageNanos } from './requests.ts';
-import { allMounts, type Charged, type Kind } from './row.ts';
+import { allMounts, type Charged } from './row.ts';
 import { mountNamed, runScript, type ScriptOutcome } from './run-caller-script.ts';
 
 countedRows('F51–F62');
@@ -115,7 +116,7 @@ function expectDialect({ status, headers, body }: RawAnswer, form: ErrorForm): v
 
 function expectCharge({ chargeNanos }: UsageRecord, charge: Charged, kind: Kind): void {
   if (charge === 'nothing') expect(chargeNanos).toBe(0n);
-  if (charge === 'usage') expect(chargeNanos).toBe(usageNanos[kind]);
+  if (charge === 'usage') expect(chargeNanos).toBe(nanosOf(kind));
   if (charge === 'observed') expect(chargeNanos).toBeGreaterThan(0n);
 }
 

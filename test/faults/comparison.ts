@@ -5,10 +5,10 @@ import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
 import { isFailedAttempt } from '../support/event-checks.ts';
 import { errorFieldsIn, errorFieldsOf, streamErrorFieldsOf } from './error-fields.ts';
+import { isMessages, isNative, isStream, type Kind, nanosOf, relayedReply } from './kinds.ts';
 import { messagesErrorAtEnd, messagesErrorIn } from './messages-kind.ts';
-import { isMessages, isNative, relayedReply, usageNanos } from './requests.ts';
 import { responsesErrorAtEnd } from './responses-kind.ts';
-import { type Expected, expectedOf, type Health, isStream, type Kind } from './row.ts';
+import { type Expected, expectedOf, type Health } from './row.ts';
 import { type Case, callsBeforeOf, type Outcome } from './run-case.ts';
 
 /** The results that the matrix compares. */
@@ -239,7 +239,7 @@ function headersExpected(
   const { retryAfter, lasts, outcome } = expected ?? {};
   const isFailure = !isBegun(callerGets);
   const isServerError = isFailure && /^5/.test(statusText(callerGets, kind));
-  const mayBuyTwice = kind === 'image' && isServerError && outcome !== 'not_run';
+  const mayBuyTwice = kind === 'images' && isServerError && outcome !== 'not_run';
   const mayNotRetry = mayBuyTwice || (isFailure && (lasts === true || (retryAfter ?? 0) > 60));
   return {
     'content-type':
@@ -265,7 +265,7 @@ function chargeIn(kind: Kind, { record, quota: { before, after } }: Outcome): st
   if (held !== 0n) return held === heldNanos && chargeNanos === 0n ? 'pending' : `held ${held}`;
   if (after.inFlight !== before.inFlight) return `in flight ${after.inFlight}`;
   if (chargeNanos === 0n) return 'nothing';
-  return chargeNanos === usageNanos[kind] ? 'usage' : 'observed';
+  return chargeNanos === nanosOf(kind) ? 'usage' : 'observed';
 }
 
 function pick(

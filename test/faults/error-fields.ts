@@ -1,7 +1,7 @@
 /** The fields of each error code in every dialect: the matrix's own copy of docs/errors.md. */
+
 import type { ErrorCode } from '../../src/errors.ts';
-import { errorFormOf, isMessages, isNative } from './requests.ts';
-import type { Kind } from './row.ts';
+import { errorFormOf, isMessages, isNative, type Kind } from './kinds.ts';
 
 interface ErrorFields {
   readonly status: number;

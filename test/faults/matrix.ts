@@ -1,16 +1,16 @@
 /** Runs rows of the fault matrix as tests, and counts them. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { comparisonExpected, comparisonOf, differences } from './comparison.ts';
 import { type Hosts, startHosts } from './hosts.ts';
+import { embeddingKinds, type Kind } from './kinds.ts';
 import { stubNames } from './names.ts';
 import {
   type ChannelSetup,
-  embeddingKinds,
   expectedOf,
   type FaultRow,
   isFull,
   isThin,
-  type Kind,
   type MountName,
   oneMount,
 } from './row.ts';
@@ -66,18 +66,18 @@ function rotatedCombinations(row: FaultRow, index: number): readonly Combination
     .map(([kind, channelSetup], at) => [kind, itemInRotation(mounts, index + at), channelSetup]);
 }
 
-/** Kinds that the gateway serves by the same code, so that one of two is enough for a fault. */
+/** Kinds that the gateway serves by the same code, so that one of them is enough for a fault. */
 const takingTurns: readonly (readonly Kind[])[] = [
   ['responses', 'responses_stream'],
   ['messages', 'messages_stream'],
   embeddingKinds,
 ];
 
-/** Of two kinds that take turns and are both there, leaves out the one whose turn it is not. */
+/** Of kinds that take turns and are all there, leaves out those whose turn it is not. */
 function inTurns(alike: readonly Kind[], index: number): readonly Kind[] {
   const out = takingTurns
-    .filter((both) => both.every((kind) => alike.includes(kind)))
-    .map((both) => itemInRotation(both, index));
+    .filter((all) => all.every((kind) => alike.includes(kind)))
+    .flatMap((all) => all.filter((kind) => kind !== itemInRotation(all, index + 1)));
   return alike.filter((kind) => !out.includes(kind));
 }
 

@@ -6,39 +6,39 @@ import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import {
   chat,
   completeReply,
+  costNanos,
   events,
   headersOf,
+  kinds,
   sampleRequests,
   streamBeginnings,
 } from '../support/models.ts';
 import { countedRows } from './counted-rows.ts';
 import { changeRows } from './ports-changes.ts';
-import { costNanos, requestKinds } from './ports-kinds.ts';
 
 countedRows('F69–F73');
 
-const cells = changeRows.flatMap((row) => row.kinds.map((kind) => ({ ...row, row, kind })));
+const cells = changeRows.flatMap((row) => kinds.map((kind) => ({ ...row, row, kind })));
 
 describe('while a call runs', () => {
   it.each(cells)('$id $fault · $kind', async ({ row, kind }) => {
-    const sent = requestKinds[kind];
     const story = row.setUp();
     const harness = gatewayInProcess(story.setup);
     const clock = story.clock ?? harness.clock;
 
-    const calling = harness.start(sampleRequests[sent]);
+    const calling = harness.start(sampleRequests[kind]);
     const up = await harness.upstream.next();
     await story.changeDuringCall(harness);
-    completeReply(sent)(up);
+    completeReply(kind)(up);
     const reply = await calling.reply;
     const record = await harness.nextRecord();
     await turns();
-    const next = harness.start(sampleRequests[sent]);
-    void harness.upstream.next().then(completeReply(sent));
+    const next = harness.start(sampleRequests[kind]);
+    void harness.upstream.next().then(completeReply(kind));
     const after = await inTime(clock, next.reply);
 
     expect(reply).toMatchObject({ status: 200, isCut: false });
-    expect(record).toMatchObject({ outcome: 'complete', chargeNanos: costNanos[sent] });
+    expect(record).toMatchObject({ outcome: 'complete', chargeNanos: costNanos[kind] });
     expect(record.durationMs).toBeGreaterThanOrEqual(0);
     expect(after.status).toBe(row.expected.next);
     await pass(clock, 2_000);

@@ -9,7 +9,6 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { pass } from '../stages/ports/failing.ts';
 import type { GatewaySetup, InProcessGateway } from '../support/gateway-in-process.ts';
 import { defaultModels } from '../support/models.ts';
-import { portKinds as kinds, type PortKind } from './ports-kinds.ts';
 
 /** A host, and the change that happens to it. */
 export interface ChangeSetup {
@@ -25,7 +24,6 @@ export interface ChangeRow {
   readonly id: string;
   /** One sentence. */
   readonly fault: string;
-  readonly kinds: readonly PortKind[];
   readonly setUp: () => ChangeSetup;
   /** The running call always succeeds, at the price with which it began. */
   readonly expected: {
@@ -41,7 +39,6 @@ export const changeRows: readonly ChangeRow[] = [
   {
     id: 'F69',
     fault: 'A quota store that loses every hold in a failover.',
-    kinds,
     setUp: () => {
       const stores = [memoryQuotaStore(), memoryQuotaStore()];
       let inUse = stores[0] ?? memoryQuotaStore();
@@ -66,7 +63,6 @@ export const changeRows: readonly ChangeRow[] = [
     (jumpMs): ChangeRow => ({
       id: 'F70',
       fault: `A wall clock of this process that jumps by ${jumpMs} ms, three times.`,
-      kinds,
       setUp: () => {
         const jumping = jumpingClock();
         return {
@@ -87,7 +83,6 @@ export const changeRows: readonly ChangeRow[] = [
     (change): ChangeRow => ({
       id: 'F71',
       fault: `A key that is ${change} while its call runs.`,
-      kinds,
       setUp: () => {
         const keys = memoryKeyStore({ pepper: 'test', allowWeakKeys: true });
         keys.add('caller-secret', {
@@ -111,7 +106,6 @@ export const changeRows: readonly ChangeRow[] = [
   {
     id: 'F72',
     fault: 'A limit that drops to nothing while a call runs: the call ends, the next is refused.',
-    kinds,
     setUp: () => ({
       setup: {},
       changeDuringCall: ({ quota }) => {
@@ -130,7 +124,6 @@ export const changeRows: readonly ChangeRow[] = [
     id: 'F73',
     fault:
       'A price that is a million times higher, in a catalog that is changed while a call runs.',
-    kinds,
     setUp: () => ({
       setup: {},
       changeDuringCall: ({ gateway }) => {

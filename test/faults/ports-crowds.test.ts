@@ -6,13 +6,13 @@ import { inTime, pass, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import {
   completeReply,
+  costNanos,
   headersOf,
   kinds,
   sampleRequests,
   streamBeginnings,
 } from '../support/models.ts';
 import { countedRows } from './counted-rows.ts';
-import { costNanos } from './ports-kinds.ts';
 
 countedRows('F65, F66, F77, F81 with many calls');
 

@@ -4,7 +4,6 @@
  */
 import type { GatewaySetup } from '../support/gateway-in-process.ts';
 import { defaultModels } from '../support/models.ts';
-import { portKinds as kinds, type PortKind } from './ports-kinds.ts';
 
 /** Runs the host's code, or fails instead while the port is down. */
 export type WhileDown = <T>(works: () => T) => T;
@@ -15,7 +14,6 @@ export interface PortRow {
   readonly id: string;
   /** The beginning of a sentence that the failure mode completes. */
   readonly fault: string;
-  readonly kinds: readonly PortKind[];
   /** Only failures before the function returns are possible. */
   readonly isSynchronous?: true;
   readonly setup: (broken: WhileDown) => GatewaySetup;
@@ -41,14 +39,12 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F63',
     fault: 'A key store',
-    kinds,
     setup: (broken) => ({ options: { keys: { find: () => broken(() => undefined) } } }),
     expected: { ...refusedBefore, event: 'port_failed keys find' },
   },
   {
     id: 'F68',
     fault: 'A catalog',
-    kinds,
     setup: (broken) => ({
       options: { catalog: { find: () => broken(() => undefined), list: neverCalled } },
     }),
@@ -57,7 +53,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F68',
     fault: 'A rate limiter',
-    kinds,
     setup: (broken) => ({
       key: { rates: [{ calls: { perMinute: 1 } }] },
       options: {
@@ -72,7 +67,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F68',
     fault: 'A rate limiter, once the model is known,',
-    kinds,
     setup: (broken) => ({
       key: { rates: [{ tokens: { perDay: 1_000_000 } }] },
       options: {
@@ -87,7 +81,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F68',
     fault: 'A rate limiter, at the end of a call,',
-    kinds,
     setup: (broken) => ({
       key: { rates: [{ tokens: { perDay: 1_000_000 } }] },
       options: {
@@ -102,7 +95,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F64',
     fault: 'A quota store, at reserve,',
-    kinds,
     setup: (broken) => ({
       store: (quota) => ({ reserve: (input) => broken(() => quota.reserve(input)) }),
     }),
@@ -111,7 +103,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F64',
     fault: 'A quota store, at reserve and at the release behind it,',
-    kinds,
     setup: (broken) => ({
       store: (quota) => ({
         reserve: (input) => broken(() => quota.reserve(input)),
@@ -123,7 +114,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F65',
     fault: 'A quota store, at settle,',
-    kinds,
     setup: (broken) => ({
       store: (quota) => ({ settle: (input) => broken(() => quota.settle(input)) }),
     }),
@@ -132,14 +122,12 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F68',
     fault: 'A quota store, at its check,',
-    kinds,
     setup: (broken) => ({ store: () => ({ check: () => broken(() => ({ ok: true })) }) }),
     expected: { ...unnoticed, event: 'port_failed quota check' },
   },
   {
     id: 'F68',
     fault: 'A quota store, at sweep,',
-    kinds,
     setup: (broken) => ({
       store: (quota) => ({ sweep: (options) => broken(() => quota.sweep(options)) }),
     }),
@@ -148,7 +136,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F76',
     fault: 'A usage sink',
-    kinds,
     setup: (broken) => ({
       options: { usage: { record: () => broken(() => undefined), close: async () => {} } },
     }),
@@ -157,14 +144,12 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F76',
     fault: 'A listener',
-    kinds,
     setup: (broken) => ({ options: { onEvent: () => broken(() => undefined) } }),
     expected: { ...unnoticed, event: undefined },
   },
   {
     id: 'F76',
     fault: 'A credential’s function, of the only channel,',
-    kinds,
     setup: (broken) => {
       // One function: all models are served by one account.
       const credential = (): Promise<string> => broken(() => Promise.resolve('account-secret'));
@@ -179,7 +164,6 @@ export const portRows: readonly PortRow[] = [
   {
     id: 'F76',
     fault: 'A source of ids',
-    kinds,
     isSynchronous: true,
     setup: (broken) => ({ options: { ids: () => broken(() => 'an-id-of-the-host') } }),
     expected: { status: 500, calls: 0, event: 'internal_error', charge: 'nothing' },

@@ -4,11 +4,10 @@ import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
 import { inTime, pass, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
-import { completeReply, type Kind as RequestKind, sampleRequests } from '../support/models.ts';
+import { completeReply, costNanos, type Kind, kinds, sampleRequests } from '../support/models.ts';
 import { canaries, found } from './canaries.ts';
 import { countedRows } from './counted-rows.ts';
 import { failureModes } from './ports-failure-modes.ts';
-import { costNanos, requestKinds } from './ports-kinds.ts';
 import { type PortRow, portRows } from './ports-rows.ts';
 
 countedRows('F63–F68, F76');
@@ -16,19 +15,18 @@ countedRows('F63–F68, F76');
 const cells = portRows.flatMap((row) =>
   failureModes
     .filter(({ isSynchronous }) => isSynchronous || row.isSynchronous !== true)
-    .flatMap((way) => row.kinds.map((kind) => ({ ...row, row, ...way, kind }))),
+    .flatMap((way) => kinds.map((kind) => ({ ...row, row, ...way, kind }))),
 );
 
 it.each(cells)('$id $fault that $how · $kind', async ({ row, fail, kind }) => {
   const { status, calls, event, charge } = row.expected;
-  const sent = requestKinds[kind];
   let isDown = true;
   const harness = gatewayInProcess({
-    handlers: [completeReply(sent)],
+    handlers: [completeReply(kind)],
     ...row.setup((works) => (isDown ? fail() : works())),
   });
 
-  const reply = await inTime(harness.clock, harness.call(sampleRequests[sent]));
+  const reply = await inTime(harness.clock, harness.call(sampleRequests[kind]));
   // The usage sink of a row may keep no records, so events are checked.
   await pass(harness.clock, 60_000);
   const before = await harness.state();
@@ -41,12 +39,12 @@ it.each(cells)('$id $fault that $how · $kind', async ({ row, fail, kind }) => {
     headers: { 'x-request-id': expect.stringMatching(/^test-id-|^[\da-f-]{36}$/) },
   });
   if (status === 503) expect(reply.headers['retry-after']).toBe('1');
-  if (status !== 200) expect(JSON.parse(reply.text)).toMatchObject(errorIn(sent, status));
+  if (status !== 200) expect(JSON.parse(reply.text)).toMatchObject(errorIn(kind, status));
   expect(harness.upstream.calls).toHaveLength(calls);
   expect(harness.events.map(nameOf)).toEqual(
     event === undefined ? [] : expect.arrayContaining([expect.stringMatching(`^${event}`)]),
   );
-  const cost = charge === 'nothing' ? 0n : costNanos[sent];
+  const cost = charge === 'nothing' ? 0n : costNanos[kind];
   expect(before.used).toBe(charge === 'later' ? 0n : cost);
   expect(await harness.state()).toEqual({ held: 0n, used: cost, inFlight: 0 });
   expect(leaksOf(harness, row, reply.status === 200 ? '' : reply.text)).toEqual([]);
@@ -77,7 +75,7 @@ it('F64 an outage of the store for 30 s lets no call through, and ends with it',
   expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
 });
 
-function errorIn(kind: RequestKind, status: number): object {
+function errorIn(kind: Kind, status: number): object {
   const message = expect.any(String);
   return kind.startsWith('native')
     ? { error: { code: status, message, status: expect.any(String) } }

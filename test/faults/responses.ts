@@ -1,8 +1,7 @@
 /** The responses of scripts in the fault matrix: heads, leaking refusals, whole replies. */
 
+import { errorFormOf, type Kind, replyOf, typeOf } from './kinds.ts';
 import { reads, type Script, sends } from './raw-upstream.ts';
-import { errorFormOf, replies, typeOf } from './requests.ts';
-import type { Kind } from './row.ts';
 
 /** The head of an answer, up to its blank line. */
 export function head(
@@ -29,7 +28,7 @@ export function answer(
 
 /** A whole reply of this kind. */
 export function reply(kind: Kind): Buffer {
-  return answer(200, replies[kind], { 'content-type': typeOf(kind) });
+  return answer(200, replyOf(kind), { 'content-type': typeOf(kind) });
 }
 
 /** Differences from the plain refusal. */

@@ -5,61 +5,8 @@
 import type { ErrorCode } from '../../src/errors.ts';
 import type { CallOutcome } from '../../src/ports/usage-sink.ts';
 import { isOtherVersion } from '../support/sample.ts';
+import { embeddingKinds, isStream, type Kind } from './kinds.ts';
 import type { Script } from './raw-upstream.ts';
-
-/** A kind of call. The native stream is the one of server-sent events. */
-export type Kind =
-  | 'chat'
-  | 'chat_stream'
-  | 'image'
-  | 'native'
-  | 'native_stream'
-  | 'responses'
-  | 'responses_stream'
-  | 'messages'
-  | 'messages_stream'
-  | 'embeddings'
-  | 'native_embeddings';
-
-/** Every kind of call. */
-export const kinds: readonly Kind[] = [
-  'chat',
-  'chat_stream',
-  'image',
-  'native',
-  'native_stream',
-  'responses',
-  'responses_stream',
-  'messages',
-  'messages_stream',
-  'embeddings',
-  'native_embeddings',
-];
-
-/** The kinds with a whole reply. */
-export const wholeKinds: readonly Kind[] = [
-  'chat',
-  'image',
-  'native',
-  'responses',
-  'messages',
-  'embeddings',
-  'native_embeddings',
-];
-
-/** The kinds for vectors. Nothing is changed upstream, so they are tried again at any point. */
-export const embeddingKinds: readonly Kind[] = ['embeddings', 'native_embeddings'];
-
-/** See {@link streamKinds}. */
-export type StreamKind = 'chat_stream' | 'native_stream' | 'responses_stream' | 'messages_stream';
-
-/** The kinds with a stream of events. */
-export const streamKinds: readonly StreamKind[] = [
-  'chat_stream',
-  'native_stream',
-  'responses_stream',
-  'messages_stream',
-];
 
 /** The mounts of the matrix, by their names in `test/adapters/mounts.ts`. */
 export type MountName =
@@ -213,19 +160,14 @@ export interface FaultRow {
   readonly circumstances?: Circumstances;
 }
 
-/** Whether replies of a kind are streams. */
-export function isStream(kind: Kind): kind is StreamKind {
-  return streamKinds.some((stream) => stream === kind);
-}
-
 /** The expected results for a kind; the more specific ones win. */
 export function expectedOf({ expected }: Pick<FaultRow, 'expected'>, kind: Kind): Expected {
   const { image, embeddings, streams, native, nativeStream, responsesStream, messages, ...all } =
     expected;
   return {
     ...all,
-    ...(kind === 'image' ? image : {}),
-    ...(embeddingKinds.includes(kind) ? embeddings : {}),
+    ...(kind === 'images' ? image : {}),
+    ...(embeddingKinds.some((one) => one === kind) ? embeddings : {}),
     ...(kind === 'native' || kind === 'native_stream' ? native : {}),
     ...(isStream(kind) ? streams : {}),
     ...(kind === 'native_stream' ? nativeStream : {}),

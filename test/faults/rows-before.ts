@@ -1,8 +1,10 @@
 /** F01–F16: faults before an upstream has answered. */
+
 import { everywhere, fine, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
+import { type Kind, kinds } from './kinds.ts';
 import { ends, reads, resets, type Step, sends, stalls } from './raw-upstream.ts';
 import { answer, head, leaking, reply } from './responses.ts';
-import { type ExpectedOfKinds, type FaultRow, type Kind, kinds, oneMount } from './row.ts';
+import { type ExpectedOfKinds, type FaultRow, oneMount } from './row.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 /** Longer than the longest timeout for a first byte. */
@@ -67,7 +69,7 @@ const big: Pick<FaultRow, 'kinds' | 'mounts' | 'channelSetups'> = {
   ...everywhere,
   channelSetups: ['single', 'with_second'],
   // An image's body is a megabyte at most.
-  kinds: kinds.filter((kind) => kind !== 'image'),
+  kinds: kinds.filter((kind) => kind !== 'images'),
 };
 const bigPrompt = 4 * 1024 * 1024;
 

@@ -1,11 +1,12 @@
 /** F34, F37, F39–F41: whole replies with unusual bodies. */
+
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { canaries } from './canaries.ts';
 import { brokenStream, everywhere, fine, halfDone } from './classes.ts';
+import { isStream, type Kind, replyOf, typeOf, wholeKinds } from './kinds.ts';
 import { reads, sends, stalls } from './raw-upstream.ts';
-import { replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
-import { type ExpectedOfKinds, type FaultRow, isStream, type Kind, wholeKinds } from './row.ts';
+import type { ExpectedOfKinds, FaultRow } from './row.ts';
 
 /** An image that may have been made. */
 const unknownImage = (reason: string): ExpectedOfKinds => ({
@@ -28,7 +29,7 @@ const packed =
   (kind) => [
     reads,
     sends(
-      answer(200, pack(replies[kind]), {
+      answer(200, pack(replyOf(kind)), {
         'content-type': typeOf(kind),
         'content-encoding': encoding,
       }),
@@ -39,7 +40,7 @@ const images = (fault: string, document: object, expected: ExpectedOfKinds): Fau
   id: 'F40',
   fault,
   ...everywhere,
-  kinds: ['image'],
+  kinds: ['images'],
   upstream: () => [
     reads,
     sends(answer(200, JSON.stringify(document), { 'content-type': 'application/json' })),
@@ -85,7 +86,7 @@ export const rowsBodies: readonly FaultRow[] = [
     ...everywhere,
     kinds: wholeKinds,
     upstream: (kind) => {
-      const text = replies[kind];
+      const text = replyOf(kind);
       const headers = { 'content-type': typeOf(kind), 'content-length': Buffer.byteLength(text) };
       return [reads, sends(`${head(200, headers)}${text.slice(0, 40)}`), stalls];
     },
@@ -107,7 +108,7 @@ export const rowsBodies: readonly FaultRow[] = [
       const headers = { 'content-type': typeOf(kind) };
       return [
         reads,
-        sends(Buffer.concat([answer(200, replies[kind], headers), bytesOf('{"x":1}')])),
+        sends(Buffer.concat([answer(200, replyOf(kind), headers), bytesOf('{"x":1}')])),
       ];
     },
     circumstances: { callsBefore: 1, connections: 2 },
@@ -191,7 +192,7 @@ export const rowsBodies: readonly FaultRow[] = [
     id: 'F39',
     fault: 'a compression bomb',
     ...everywhere,
-    kinds: wholeKinds.filter((kind) => kind !== 'image'),
+    kinds: wholeKinds.filter((kind) => kind !== 'images'),
     upstream: packed('gzip', bomb),
     expected: { ...brokenStream, callerGets: 'cut', reason: 'compression_bomb' },
   },

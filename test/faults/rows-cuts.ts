@@ -2,25 +2,25 @@
  * F35, F36, F38: a reply that is cut at every byte, by a reset, by the end of the connection, or by
  * a `Content-Length` that matches the cut.
  */
+
 import { relayedNative } from '../relay/oracle.ts';
 import { brokenStream, fine, halfDone, noContent } from './classes.ts';
-import { openingEvents as messagesOpening, relayedMessages } from './messages-kind.ts';
-import { ends, reads, resets, type Script, sends } from './raw-upstream.ts';
-import { events, eventsFor, isMessages, isResponses, replies, typeOf } from './requests.ts';
-import { answer, head } from './responses.ts';
-import { openingEvents, relayedResponses } from './responses-kind.ts';
 import {
-  allMounts,
-  type ExpectedOfKinds,
+  apiOf,
   embeddingKinds,
-  type FaultRow,
-  isFull,
+  eventsFor,
+  isMessages,
   isStream,
-  isThin,
   type Kind,
   kinds,
-  oneMount,
-} from './row.ts';
+  replyOf,
+  typeOf,
+} from './kinds.ts';
+import { openingEvents as messagesOpening, relayedMessages } from './messages-kind.ts';
+import { ends, reads, resets, type Script, sends } from './raw-upstream.ts';
+import { answer, head } from './responses.ts';
+import { openingEvents, relayedResponses } from './responses-kind.ts';
+import { allMounts, type ExpectedOfKinds, type FaultRow, isFull, isThin, oneMount } from './row.ts';
 
 /** A way of cutting. */
 interface Cut {
@@ -102,7 +102,7 @@ const otherMountsStep = 97;
 /** Long replies are cut at fewer bytes, and around each event. */
 const longStep = 29;
 
-const isLong = (kind: Kind): boolean => isResponses(kind) || isMessages(kind);
+const isLong = (kind: Kind): boolean => apiOf(kind) === 'responses' || isMessages(kind);
 /** `test/relay/embedding-failures.test.ts` cuts replies with vectors at every byte. */
 const vectorsStep = 11;
 
@@ -110,7 +110,7 @@ const vectorsStep = 11;
 function rarerOf(kind: Kind): number {
   if (isFull) return 1;
   if (isLong(kind)) return longStep;
-  return embeddingKinds.includes(kind) ? vectorsStep : 1;
+  return embeddingKinds.some((one) => one === kind) ? vectorsStep : 1;
 }
 
 /** The rows: one for each offset of each kind's reply. */
@@ -133,7 +133,7 @@ function sampledOffsets(kind: Kind, { step, turn }: Cut): readonly number[] {
 }
 
 function everyOffset(kind: Kind): readonly number[] {
-  return Array.from({ length: replies[kind].length }, (_, at) => at);
+  return Array.from({ length: replyOf(kind).length }, (_, at) => at);
 }
 
 function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
@@ -164,7 +164,7 @@ function isSpreadAt(offset: number, step: number): boolean {
 }
 
 function rowAt(cut: Cut, kind: Kind, offset: number): FaultRow {
-  const whole = replies[kind];
+  const whole = replyOf(kind);
   const sent = whole.slice(0, offset);
   const isSpread = offset % otherMountsStep === 0;
   return {
@@ -272,7 +272,7 @@ function readAt(kind: Kind, sent: string): string {
   if (kind === 'responses_stream') return relayedResponses(sent);
   if (kind === 'messages_stream') return relayedMessages(sent);
   if (kind !== 'chat_stream') return relayedNative(sent).text;
-  const [one = '', two = '', three = ''] = events.chat_stream;
+  const [one = '', two = '', three = ''] = eventsFor('chat_stream');
   const before = sent.slice(0, one.length + two.length);
   const behind = sent.slice(one.length + two.length + three.length);
   return `${before}${behind.startsWith('data: [DONE]') ? behind : ''}`;

@@ -2,12 +2,13 @@
  * F37, F40, F50 as embeddings have them: replies without vectors or with another number of them,
  * unusual usage, and a large reply that breaks off after its head.
  */
+
 import { brokenStream, everywhere, fine, noContent } from './classes.ts';
-import { embedContentReply, embeddingsReply } from './embeddings-kinds.ts';
+import { batchReply, embedContentReply, embeddingsReply } from './embeddings-kinds.ts';
+import { embeddingKinds, isNative, type Kind } from './kinds.ts';
 import { ends, reads, sends } from './raw-upstream.ts';
-import { isNative } from './requests.ts';
 import { answer, head } from './responses.ts';
-import { type ExpectedOfKinds, embeddingKinds, type FaultRow, type Kind } from './row.ts';
+import type { ExpectedOfKinds, FaultRow } from './row.ts';
 
 const both: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: embeddingKinds };
 
@@ -16,8 +17,14 @@ const replyWith =
   (openai: object, google: object) =>
   (kind: Kind): string =>
     JSON.stringify(
-      isNative(kind) ? { ...embedContentReply, ...google } : { ...embeddingsReply, ...openai },
+      isNative(kind)
+        ? nativeReply(kind, { ...embedContentReply, ...google })
+        : { ...embeddingsReply, ...openai },
     );
+
+function nativeReply(kind: Kind, reply: { readonly embedding?: unknown }): object {
+  return kind === 'embedContent' ? reply : batchReply(reply);
+}
 
 /** A reply in one write, which callers get unchanged if it counts as one. */
 const documents = (

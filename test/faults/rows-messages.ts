@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { brokenStream, fine, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
 import { type ErrorForm, eventRows, type Failure, open } from './event-rows.ts';
+import { framed } from './kinds.ts';
 import {
   contentEvents,
   messageDelta,
@@ -18,7 +19,6 @@ import {
   relayedMessages,
 } from './messages-kind.ts';
 import { ends, reads, type Step, saysBytewise, sends } from './raw-upstream.ts';
-import { framed } from './requests.ts';
 import { type ExpectedOfKinds, type FaultRow, isFull, oneMount } from './row.ts';
 
 const opening = openingEvents.join('');

@@ -5,8 +5,8 @@
 
 import { brokenStream, everywhere, halfDone, mayHaveRun, notRun, refused } from './classes.ts';
 import { type ErrorForm, eventRows, type Failure } from './event-rows.ts';
+import { framed } from './kinds.ts';
 import { reads, sends } from './raw-upstream.ts';
-import { framed } from './requests.ts';
 import { answer } from './responses.ts';
 import {
   contentEvents,

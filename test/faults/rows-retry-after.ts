@@ -2,9 +2,11 @@
  * F23: every form in which upstreams state how long to wait, the caller's `Retry-After`, and the
  * cooldown of the channel.
  */
+
 import { everywhere, notRun } from './classes.ts';
+import { isNative, type Kind, kinds } from './kinds.ts';
 import { refuses } from './responses.ts';
-import type { FaultRow, Kind } from './row.ts';
+import type { FaultRow } from './row.ts';
 
 /** One form of a wait. The clock stands at 1 January 2026, 00:00 UTC. */
 interface Form {
@@ -93,7 +95,7 @@ const googleForms: readonly Form[] = [
   },
 ];
 
-const nativeKinds: readonly Kind[] = ['native', 'native_stream', 'native_embeddings'];
+const nativeKinds: readonly Kind[] = kinds.filter(isNative);
 
 /** The rows. */
 export const rowsRetryAfter: readonly FaultRow[] = [

@@ -10,18 +10,20 @@ import {
   refused,
   timedOut,
 } from './classes.ts';
-import { ends, reads, type Script, sends } from './raw-upstream.ts';
-import { dialectOf, type ErrorForm, errorFormOf, replies } from './requests.ts';
-import { answer, head, leaking, refuses } from './responses.ts';
 import {
-  type Circumstances,
-  type ExpectedOfKinds,
-  type FaultRow,
+  apiOf,
+  dialectOf,
+  type ErrorForm,
+  errorFormOf,
   type Kind,
   kinds,
+  replyOf,
   streamKinds,
   wholeKinds,
-} from './row.ts';
+} from './kinds.ts';
+import { ends, reads, type Script, sends } from './raw-upstream.ts';
+import { answer, head, leaking, refuses } from './responses.ts';
+import type { Circumstances, ExpectedOfKinds, FaultRow } from './row.ts';
 
 /** A row on every kind and mount. */
 function row(
@@ -134,14 +136,6 @@ function inClothesOf200(
     },
   ];
 }
-
-/** The kind with a whole reply of the same API. */
-const wholeOf: Partial<Readonly<Record<Kind, Kind>>> = {
-  chat_stream: 'chat',
-  native_stream: 'native',
-  responses_stream: 'responses',
-  messages_stream: 'messages',
-};
 
 /** 2xx without a body. */
 const empty: ExpectedOfKinds = { ...noContent, reason: 'upstream_empty' };
@@ -275,7 +269,7 @@ export const rowsStatus: readonly FaultRow[] = [
     ...row(
       'F30',
       'a reply without a type',
-      saysIn(undefined, (kind) => replies[kind]),
+      saysIn(undefined, (kind) => replyOf(kind)),
       fine,
     ),
     kinds: wholeKinds,
@@ -284,7 +278,7 @@ export const rowsStatus: readonly FaultRow[] = [
     ...row(
       'F30',
       'a reply that says it is text',
-      saysIn('text/plain', (kind) => replies[kind]),
+      saysIn('text/plain', (kind) => replyOf(kind)),
       fine,
     ),
     kinds: wholeKinds,
@@ -297,7 +291,7 @@ export const rowsStatus: readonly FaultRow[] = [
     ...row(
       'F32',
       'a document to a call that wants a stream',
-      saysIn('application/json', (kind) => replies[wholeOf[kind] ?? kind]),
+      saysIn('application/json', (kind) => replyOf(apiOf(kind))),
       noReply,
     ),
     kinds: streamKinds,
@@ -306,7 +300,7 @@ export const rowsStatus: readonly FaultRow[] = [
     ...row(
       'F32',
       'a stream to a call that wants none',
-      saysIn('text/event-stream', (kind) => asEvent(() => replies[kind])(kind, '')),
+      saysIn('text/event-stream', (kind) => asEvent(() => replyOf(kind))(kind, '')),
       {
         ...halfDone,
         reason: 'upstream_protocol_error',

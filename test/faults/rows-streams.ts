@@ -1,8 +1,18 @@
 /** F42–F50: streams with unusual framing, and streams that break off, fail or fall silent. */
+
 import { setImmediate } from 'node:timers/promises';
 import { relayedChat, relayedNative } from '../relay/oracle.ts';
 import { pieces } from '../relay/streams.ts';
 import { brokenStream, everywhere, fine, mayHaveRun, notRun } from './classes.ts';
+import {
+  dividedEvents,
+  eventsFor,
+  framed,
+  type Kind,
+  replyOf,
+  streamKinds,
+  typeOf,
+} from './kinds.ts';
 import { messagesEvent, relayedMessages } from './messages-kind.ts';
 import {
   ends,
@@ -14,17 +24,9 @@ import {
   stalls,
   waitsFor,
 } from './raw-upstream.ts';
-import { dividedEvents, events, eventsFor, framed, replies, typeOf } from './requests.ts';
 import { answer, head } from './responses.ts';
 import { relayedResponses, responsesEvent } from './responses-kind.ts';
-import {
-  type ExpectedOfKinds,
-  type FaultRow,
-  isFull,
-  type Kind,
-  oneMount,
-  streamKinds,
-} from './row.ts';
+import { type ExpectedOfKinds, type FaultRow, isFull, oneMount } from './row.ts';
 
 const streams: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: streamKinds };
 /** The kinds whose streams are so short that each is written in every way. */
@@ -191,7 +193,7 @@ const silent = { advances: { afterStallIn: 'body', ms: 130_000 } } as const;
 const onlyPings = { advances: { afterStallIn: 'body', ms: 310_000 } } as const;
 
 const usageFrame = (usage: object): string => framed({ choices: [], usage });
-const [one = '', two = '', three = '', done = ''] = events.chat_stream;
+const [one = '', two = '', three = '', done = ''] = eventsFor('chat_stream');
 
 /** A chat with unusual usage. */
 const figures = (fault: string, text: string, charge: 'usage' | 'observed'): FaultRow => ({
@@ -210,13 +212,13 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F42',
     fault: 'with a byte order mark',
     ...streams,
-    upstream: whole((kind) => `\uFEFF${replies[kind]}`),
+    upstream: whole((kind) => `\uFEFF${replyOf(kind)}`),
     circumstances: {
       // Google's parsers fail on the mark, so the event with it is framed again.
       expectedBody: (kind) =>
         kind === 'chat_stream'
-          ? relayedAs(kind, `\uFEFF${replies[kind]}`)
-          : replies[kind].replace('\n\n', '\r\n\r\n'),
+          ? relayedAs(kind, `\uFEFF${replyOf(kind)}`)
+          : replyOf(kind).replace('\n\n', '\r\n\r\n'),
     },
     expected: fine,
   },
@@ -228,7 +230,7 @@ export const rowsStreams: readonly FaultRow[] = [
     channelSetups: ['single'],
     upstream: (kind) => [reads, sends(open, long(kind, 16), ...dividedEvents(kind)[1]), ends],
     circumstances: {
-      expectedBody: (kind) => relayedAs(kind, replies[kind]).replace(firstOf(kind), long(kind, 16)),
+      expectedBody: (kind) => relayedAs(kind, replyOf(kind)).replace(firstOf(kind), long(kind, 16)),
     },
     expected: fine,
   },
@@ -245,30 +247,34 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F44',
     fault: 'no blank line at the end',
     ...streams,
-    upstream: (kind) => [reads, sends(`${open}${replies[kind].slice(0, -1)}`), ends],
-    circumstances: { expectedBody: (kind) => relayedAs(kind, replies[kind].slice(0, -1)) },
+    upstream: (kind) => [reads, sends(`${open}${replyOf(kind).slice(0, -1)}`), ends],
+    circumstances: { expectedBody: (kind) => relayedAs(kind, replyOf(kind).slice(0, -1)) },
     expected: fine,
   },
   {
     id: 'F44',
     fault: 'no line end at the end',
     ...streams,
-    upstream: (kind) => [reads, sends(`${open}${replies[kind].slice(0, -2)}`), ends],
-    circumstances: { expectedBody: (kind) => relayedAs(kind, replies[kind].slice(0, -2)) },
+    upstream: (kind) => [reads, sends(`${open}${replyOf(kind).slice(0, -2)}`), ends],
+    circumstances: { expectedBody: (kind) => relayedAs(kind, replyOf(kind).slice(0, -2)) },
     expected: fine,
   },
   {
     id: 'F45',
     fault: 'data after [DONE]',
     ...chats,
-    upstream: () => [reads, sends(`${open}${replies.chat_stream}${framed({ late: true })}`), ends],
+    upstream: () => [
+      reads,
+      sends(`${open}${replyOf('chat_stream')}${framed({ late: true })}`),
+      ends,
+    ],
     expected: fine,
   },
   {
     id: 'F45',
     fault: 'nothing after [DONE], and no end: the connection is closed',
     ...chats,
-    upstream: () => [reads, sends(`${open}${replies.chat_stream}`), stalls],
+    upstream: () => [reads, sends(`${open}${replyOf('chat_stream')}`), stalls],
     // The upstream has a second of real time to end by itself.
     channelSetups: ['single', 'with_second'],
     circumstances: { closesConnection: true },
@@ -305,7 +311,7 @@ export const rowsStreams: readonly FaultRow[] = [
     id: 'F48',
     fault: 'an event that is not JSON',
     ...streams,
-    upstream: whole((kind) => `${firstOf(kind)}data: {"oops\n\n${replies[kind]}`),
+    upstream: whole((kind) => `${firstOf(kind)}data: {"oops\n\n${replyOf(kind)}`),
     // The usage of a response is read even after the error.
     expected: {
       ...brokenStream,

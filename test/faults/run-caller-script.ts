@@ -2,6 +2,7 @@
  * Runs a row about callers on one mount: a gateway whose ports wait for the test, a host in front
  * of it, and a caller that follows the row's script.
  */
+
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
@@ -17,8 +18,8 @@ import { mounts, type RunningMount } from '../adapters/mounts.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { answering, bytesOf, flooding, halting, modelsFor, waiting } from './callers-calls.ts';
 import type { CallerRow, CallerStep } from './callers-row.ts';
+import type { Kind } from './kinds.ts';
 import { answersIn, type RawAnswer, type RawCaller, rawCaller } from './raw-caller.ts';
-import type { Kind } from './row.ts';
 
 /** The results of a script. */
 export interface ScriptOutcome {

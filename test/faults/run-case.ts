@@ -2,6 +2,7 @@
  * Runs one case of the matrix: a gateway with memory stores and a fake clock, behind a mount, in
  * front of the faulty upstream alone or together with a healthy one.
  */
+
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -21,18 +22,18 @@ import { type Answer, call } from './caller.ts';
 import { type Canaries, canaries, found, leakOf } from './canaries.ts';
 import { type ChannelHealth, healthOf } from './health.ts';
 import { caseHeader, type Hosts } from './hosts.ts';
-import { type RawUpstream, rawUpstream, reads, type Script, sends } from './raw-upstream.ts';
 import {
-  dialectOf,
-  isResponses,
+  type Kind,
   keyHeadersOf,
   priceOf,
   protocolOf,
-  replies,
+  relayingOf,
+  replyOf,
   requestOf,
   typeOf,
-} from './requests.ts';
-import type { ChannelSetup, FaultRow, Kind, MountName } from './row.ts';
+} from './kinds.ts';
+import { type RawUpstream, rawUpstream, reads, type Script, sends } from './raw-upstream.ts';
+import type { ChannelSetup, FaultRow, MountName } from './row.ts';
 
 /** The certificate authority that the gateway trusts. */
 const authority = readFileSync(new URL('certificates/authority.pem', import.meta.url), 'utf8');
@@ -251,8 +252,7 @@ function watchingHeads(
 function channelOf(kind: Kind, id: string, origin: string, priority: number): Channel {
   return {
     id,
-    dialect: dialectOf(kind),
-    ...(isResponses(kind) ? { capabilities: { responses: true } } : {}),
+    ...relayingOf(kind),
     baseUrl: `${origin}/v1`,
     credential: canaries.upstreamKey,
     priority,
@@ -264,7 +264,7 @@ function modelOf(kind: Kind, channels: readonly Channel[]): Model {
   return {
     id: 'm',
     vendor: 'Acme',
-    protocols: [protocolOf(kind)],
+    protocols: [protocolOf(kind).name],
     groups: ['g'],
     price: priceOf(kind),
     maxOutputTokens: 100,
@@ -277,7 +277,7 @@ function headersOf({ id, kind }: Case, key: string): Readonly<Record<string, str
 }
 
 function healthyScript(kind: Kind): Script {
-  const body = replies[kind];
+  const body = replyOf(kind);
   const head = `HTTP/1.1 200 OK\r\ncontent-type: ${typeOf(kind)}\r\n`;
   return [reads, sends(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)];
 }

@@ -10,9 +10,9 @@ import { z } from 'zod';
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url));
 
 describe.each([
-  { extension: 'js', maxBytes: 500_000 },
+  { extension: 'js', maxBytes: 515_000 },
   // Each export of a chunk is a property with a getter.
-  { extension: 'cjs', maxBytes: 570_000 },
+  { extension: 'cjs', maxBytes: 600_000 },
 ])('a host that loads tollgate and tollgate/express (.$extension)', ({ extension, maxBytes }) => {
   const loaded = closure([`index.${extension}`, `express.${extension}`]);
 
@@ -42,9 +42,9 @@ describe.each([
 
 /** Migration scripts and admin processes load no wire format, and no store of another database. */
 it.each([
-  { entry: 'sqlite', maxBytes: 120_000 },
+  { entry: 'sqlite', maxBytes: 130_000 },
   // Half of it is the SQL of the migrations.
-  { entry: 'postgres', maxBytes: 155_000 },
+  { entry: 'postgres', maxBytes: 160_000 },
   { entry: 'redis', maxBytes: 120_000 },
   // With the schemas of OpenAPI.
   { entry: 'admin', maxBytes: 170_000 },

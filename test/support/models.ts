@@ -110,6 +110,15 @@ export const heldNanos: Readonly<Record<Kind, bigint>> = {
   nativeStream: 211n,
 };
 
+/** The cost of {@link replies}. */
+export const costNanos: Readonly<Record<Kind, bigint>> = {
+  chat: 20n,
+  chatStream: 20n,
+  image: 500n,
+  native: 20n,
+  nativeStream: 20n,
+};
+
 /** Complete replies, with usage where the protocol has it: 10 and 5 tokens cost 20 nanos. */
 export const replies: Readonly<Record<Kind, string>> = {
   chat: JSON.stringify({
