@@ -4,6 +4,7 @@ import { ConfigurationError } from '../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { Channel } from '../ports/catalog.ts';
+import type { Platform } from '../ports/platform.ts';
 import { within } from '../ports/within.ts';
 
 export interface CredentialSources {
@@ -61,6 +62,13 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
 const inEnvironment = '{ "env": "NAME OF A VARIABLE" }';
 const clouds: readonly string[] = ['aws', 'google', 'azure'];
 const cloudForms = '{ "aws": {} }, { "google": "default" } or { "azure": "default" }';
+
+/** The platform for which a reference to a cloud is; undefined for any other reference. */
+export function cloudOf(reference: JsonValue | undefined): Platform['name'] | undefined {
+  if (reference === undefined || !isCloudReference(reference)) return undefined;
+  if (member(reference, 'aws') !== undefined) return 'bedrock';
+  return member(reference, 'google') === undefined ? 'azure' : 'vertex';
+}
 
 /** Whether a reference has the form of one to a cloud. */
 export function isCloudReference(value: JsonValue): boolean {

@@ -10,7 +10,7 @@ import type { Platform } from '../ports/platform.ts';
 import { isNanos } from '../ports/quota-input.ts';
 import { formatPath, type Path, type Problem, refuseProblems } from '../ports/set-up.ts';
 import { priceAt } from '../prices/codec.ts';
-import type { ReadCredential } from './credentials.ts';
+import { cloudOf, type ReadCredential } from './credentials.ts';
 import { modelProblems } from './model-problems.ts';
 import { platformSchema } from './platform-schema.ts';
 
@@ -98,7 +98,14 @@ async function convert(value: JsonValue, path: Path, reader: Reader): Promise<un
     }
   }
   const converted = Object.fromEntries(members);
-  const [platform] = path.at(-2) === 'channels' ? platformsIn(converted) : [];
+  if (path.at(-2) !== 'channels') return converted;
+  const [platform] = platformsIn(converted);
+  const cloud = cloudOf(value.credential);
+  if (cloud !== undefined && platform?.name !== cloud) {
+    const place = [...path, 'credential'];
+    const sentence = `is for channels on the platform ${cloud}; another host would get its tokens`;
+    reader.refused(place, new ConfigurationError(`${reader.textOf(place)} ${sentence}.`));
+  }
   return platform === undefined ? converted : { ...placeOf(platform), ...converted };
 }
 

@@ -12,8 +12,17 @@ const maxNames = 1_000;
 const nameSyntax =
   /^(?!\.{1,2}(?:\/|$))[\w.:-]{1,128}(?:\/(?!\.{1,2}(?:\/|$))[\w.:-]{1,128}){0,3}$/;
 
-/** OpenAI's and Mistral's, and Google's. */
-const fineTuned = /(?:^|\/)(?:ft:|tunedModels\/)/i;
+/**
+ * What belongs to an account: models that OpenAI, Mistral and Google have tuned, endpoints and
+ * accounts in a name, and resources of AWS.
+ */
+const ofAccount = /(?:^|\/)(?:ft:|arn:|(?:tunedModels|endpoints|accounts)\/)|:ft-/gi;
+
+/**
+ * Other spellings of a model that may be listed by itself, at another price; and a suffix by which
+ * OpenRouter runs a search that is paid apart.
+ */
+const notItself = /(?:^|\/)(?:models|publishers|projects|locations|deployments)\/|:online$/i;
 
 /**
  * Returns a function that finds the model of an id, or undefined if there are no wildcards. It
@@ -50,7 +59,12 @@ export function wildcardFor(
   }
   if (wildcard === undefined) return undefined;
   const name = modelId.slice(fixedPart(wildcard).length);
-  return nameSyntax.test(name) && isAllowed(name, wildcard) ? { wildcard, name } : undefined;
+  if (!nameSyntax.test(name) || notItself.test(name)) return undefined;
+  // Google's models have names of one segment, before which it accepts where they are.
+  if (name.includes('/') && wildcard.channels.some(({ dialect }) => dialect === 'gemini')) {
+    return undefined;
+  }
+  return isAllowed(name, wildcard) ? { wildcard, name } : undefined;
 }
 
 function fixedPart({ id }: ListedModel): string {
@@ -58,9 +72,18 @@ function fixedPart({ id }: ListedModel): string {
 }
 
 /** A fine-tuned model is property of the account, and costs more than what it is made of. */
-function isAllowed(name: string, { allow }: ListedModel): boolean {
-  const allowed = fineTuned.test(name) ? allow?.fine_tuned : true;
+function isAllowed(name: string, wildcard: ListedModel): boolean {
+  const patterns = wildcard.channels.map((channel) => upstreamModelOf(channel, wildcard));
+  const isOfAccount = [wildcard.id, ...patterns].some((pattern) => bringsAccount(name, pattern));
+  const allowed = isOfAccount ? wildcard.allow?.fine_tuned : true;
   return allowed === true || allowed?.models.includes(name) === true;
+}
+
+/** Whether the caller's part of a name makes it one of an account, and not the operator's part. */
+function bringsAccount(name: string, pattern: string): boolean {
+  const fixed = pattern.indexOf('*');
+  const found = pattern.replace('*', () => name).matchAll(ofAccount);
+  return [...found].some((match) => match.index + match[0].length > fixed);
 }
 
 function modelOf(modelId: string, wildcards: readonly ListedModel[]): Model | undefined {

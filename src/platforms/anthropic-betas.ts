@@ -10,7 +10,7 @@
  */
 import type { MemberEdit } from '../bytes/body/splice.ts';
 import { cutElements, cutPath, inOrder } from '../bytes/json/edit-elements.ts';
-import { root, type Tape, type Value } from '../bytes/json/tape.ts';
+import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
 import type { Span } from '../bytes/json/text.ts';
 
 /** The places that host Claude in a form of their own: Bedrock has two. */
@@ -120,6 +120,17 @@ function renamed(support: Support | undefined): string | undefined {
 
 function withoutDate(flag: string): string {
   return flag.replace(/-\d{4}-?\d{2}-?\d{2}$/, '');
+}
+
+/**
+ * Members of a body that are headers at Anthropic itself. The clouds read them, too, and flags may
+ * raise limits that the gateway relies on.
+ */
+export const headerMembers = ['anthropic_version', 'anthropic_beta'] as const;
+
+/** Those that a caller has put into a body. */
+export function headerMembersIn(tape: Tape): readonly string[] {
+  return headerMembers.filter((name) => tape.get(root, name) !== none);
 }
 
 export interface RefusedMembers {

@@ -9,13 +9,14 @@ import { vendorCapabilities } from '../dialects/vendors.ts';
 import type { HeaderMap } from '../http.ts';
 import { isJsonObject, type JsonValue, member, nonEmpty } from '../json.ts';
 import type { AzureApi, AzurePlatform } from '../ports/platform.ts';
+import { headerMembers, headerMembersIn } from './anthropic-betas.ts';
 import { isOnlyV1 } from './azure.ts';
 
 export function onAzure(dialect: Dialect, platform: AzurePlatform): Dialect {
   const readFailure: Dialect['readFailure'] = (status, body, headers) =>
     azureFailure(dialect.readFailure(status, body, headers), body, headers);
   // Claude's requests are those of Anthropic's API, with its key header or with a bearer token.
-  if (platform.kind === 'anthropic') return { ...dialect, readFailure };
+  if (platform.kind === 'anthropic') return { ...dialect, hosting: claudeHosting, readFailure };
   const { newest } = dialect.capabilities;
   return {
     ...dialect,
@@ -26,6 +27,17 @@ export function onAzure(dialect: Dialect, platform: AzurePlatform): Dialect {
     readFailure,
   };
 }
+
+const claudeHosting: Hosting = {
+  path: (path) => path,
+  edit: ({ tape, headers, search }) => ({
+    edits: headerMembers.map((name) => ({ name, value: undefined })),
+    cuts: [],
+    headers,
+    search,
+    dropped: headerMembersIn(tape),
+  }),
+};
 
 interface AzurePath {
   readonly api: AzureApi;

@@ -13,7 +13,7 @@ import { vendorCapabilities } from '../dialects/vendors.ts';
 import { GatewayError, invalidRequest } from '../errors.ts';
 import { items, member } from '../json.ts';
 import type { VertexPlatform } from '../ports/platform.ts';
-import { hostedBetas, refusedMembers } from './anthropic-betas.ts';
+import { headerMembers, headerMembersIn, hostedBetas, refusedMembers } from './anthropic-betas.ts';
 
 /** The dialect as Vertex AI speaks it. */
 export function onVertex(dialect: Dialect, { kind, project }: VertexPlatform): Dialect {
@@ -199,6 +199,7 @@ const claudeHosting: Hosting = {
     return {
       edits: [
         ...refused.edits,
+        ...headerMembers.map((name) => ({ name, value: undefined })),
         { name: 'anthropic_version', value: `"${version}"` },
         // The path names the model, but for counts.
         ...(countsTokens ? [] : [{ name: 'model', value: undefined }]),
@@ -206,7 +207,7 @@ const claudeHosting: Hosting = {
       cuts: refused.cuts,
       headers: betas.sent.length === 0 ? {} : { 'anthropic-beta': betas.sent.join(',') },
       search: '',
-      dropped: [...betas.dropped, ...refused.dropped],
+      dropped: [...betas.dropped, ...refused.dropped, ...headerMembersIn(tape)],
     };
   },
 };

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { credentialReader } from '../../src/catalog/credentials.ts';
 import { modelsFrom } from '../../src/catalog/model-json.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { JsonValue } from '../../src/json.ts';
+import { type JsonValue, member } from '../../src/json.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
@@ -42,12 +42,24 @@ beforeAll(() => {
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const platforms: Readonly<Record<string, JsonValue>> = {
+  aws: { name: 'bedrock', kind: 'runtime', region: 'us-east-1' },
+  google: { name: 'vertex', kind: 'google', project: 'p', location: 'us-east5' },
+  azure: { name: 'azure', kind: 'v1', resource: 'contoso' },
+};
+
+/** The platform that a reference is for. */
+function placeFor(reference: JsonValue): { readonly platform: JsonValue } | undefined {
+  const cloud = Object.keys(platforms).find((name) => member(reference, name) !== undefined);
+  const platform = platforms[cloud ?? ''];
+  return platform === undefined ? undefined : { platform };
+}
+
 function readModels(...credentials: readonly JsonValue[]) {
   const sources = { credentials: undefined, allowSecretsInFile: false, clock: systemClock() };
   const channels = credentials.map((credential, index) => ({
     id: `c${index}`,
-    dialect: 'openai',
-    baseUrl: 'https://llm.example/v1',
+    ...(placeFor(credential) ?? { dialect: 'openai', baseUrl: 'https://llm.example/v1' }),
     credential,
   }));
   const price = { per: 'token', input: '1', output: '1' };
@@ -120,6 +132,25 @@ describe('a reference to a cloud', () => {
       `models[0].channels[0].credential needs the package ${name}. Run: npm install ${name}.`,
     );
   });
+});
+
+it.each([
+  [{ aws: {} }, 'bedrock'],
+  [{ google: 'default' }, 'vertex'],
+  [{ azure: 'default' }, 'azure'],
+])('%j is refused for any other host, which would get its tokens', async (credential, name) => {
+  vi.spyOn(process, 'cwd').mockReturnValue(folder);
+  const sources = { credentials: undefined, allowSecretsInFile: false, clock: systemClock() };
+  const price = { per: 'token', input: '1', output: '1' };
+  const own = { dialect: 'openai', baseUrl: 'https://third.example/v1' };
+  const others = Object.values(platforms).filter((one) => member(one, 'name') !== name);
+  for (const place of [own, ...others.map((platform) => ({ platform }))]) {
+    const channels = [{ id: 'c', credential, ...place }];
+    const list: JsonValue = [{ id: 'gpt', groups: ['staff'], price, channels }];
+    await expect(
+      modelsFrom(list, { credential: credentialReader(sources), prices: undefined }),
+    ).rejects.toThrow(`is for channels on the platform ${name}; another host`);
+  }
 });
 
 it('a channel on a platform needs neither dialect nor baseUrl in a file', async () => {

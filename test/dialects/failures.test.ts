@@ -27,6 +27,11 @@ describe('an OpenAI error response', () => {
     ['with a type and no code', { error: { type: 'server_error' } }, { code: 'server_error' }],
     ['about the account', { error: { code: 'insufficient_quota' } }, { fault: 'account' }],
     ['about the key', { error: { code: 'invalid_api_key' } }, { fault: 'credential' }],
+    [
+      'about a model that the key of a proxy may not use',
+      { error: { code: 'key_model_access_denied' } },
+      { fault: 'model' },
+    ],
     ['about billing', { error: { code: 'billing_hard_limit_reached' } }, { fault: 'account' }],
     [
       'with an object as its code',

@@ -85,8 +85,8 @@ function cutsAmong(
 export function cutPath(tape: Tape, path: string, from: Value = root): readonly Span[] {
   const steps = path.split('.');
   const name = steps.at(-1) ?? '';
-  // Most bodies have no such member, and need no more than a search.
-  if (!tape.bytes.includes(`"${name}"`)) return [];
+  // Most bodies have no such member, and need no more than a search. A name may have escapes.
+  if (!tape.bytes.includes(`"${name}"`) && !tape.bytes.includes('\\u')) return [];
   return cutsBelow(tape, from, steps);
 }
 

@@ -131,6 +131,8 @@ function isFlagged(metadata: JsonValue | undefined): boolean {
 
 function accountFaultOf(code: string = ''): FailureReport['fault'] {
   if (code === 'invalid_api_key') return 'credential';
+  // LiteLLM answers 401 where the key may not use this model.
+  if (code.endsWith('_model_access_denied')) return 'model';
   return accountCodes.test(code) ? 'account' : undefined;
 }
 

@@ -5,7 +5,13 @@ import { jsonText } from '../../canonical/raw-json.ts';
 import type { HostedEdits, HostedRequest } from '../../dialects/hosting.ts';
 import { GatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
-import { type HostedClaude, hostedBetas, refusedMembers } from '../anthropic-betas.ts';
+import {
+  type HostedClaude,
+  headerMembers,
+  headerMembersIn,
+  hostedBetas,
+  refusedMembers,
+} from '../anthropic-betas.ts';
 
 export const betaHeader = 'anthropic-beta';
 const versionHeader = 'anthropic-version';
@@ -25,7 +31,7 @@ export function messagesEdits(request: HostedRequest): HostedEdits {
   const { sent, dropped } = hostedBetas(list, there);
   const flags: HeaderMap = sent.length === 0 ? {} : { [betaHeader]: sent.join(',') };
   return editsOf(request, there, {
-    edits: hiddenMembers.map((name) => ({ name, value: undefined })),
+    edits: headerMembers.map((name) => ({ name, value: undefined })),
     headers: { ...headers, ...flags },
     search: request.search,
     dropped,
@@ -58,21 +64,17 @@ function boundToCount(tape: Tape): readonly MemberEdit[] {
   return tape.get(root, name) === none ? [{ name, value: '1' }] : [];
 }
 
-/** Bedrock reads flags here too, and flags may raise limits that the gateway relies on. */
-const hiddenMembers = ['anthropic_version', 'anthropic_beta'] as const;
-
 function editsOf(
   { tape }: HostedRequest,
   there: HostedClaude,
   own: Omit<HostedEdits, 'cuts'>,
 ): HostedEdits {
   const refused = refusedMembers(tape, there);
-  const hidden = hiddenMembers.filter((name) => tape.get(root, name) !== none);
   return {
     ...own,
     edits: [...own.edits, ...refused.edits],
     cuts: refused.cuts,
-    dropped: [...own.dropped, ...refused.dropped, ...hidden],
+    dropped: [...own.dropped, ...refused.dropped, ...headerMembersIn(tape)],
   };
 }
 

@@ -224,7 +224,8 @@ function accountOf(channel: Channel, dialects: DialectTable, platforms: Platform
     access: (secret, form = 'secret') => {
       // Only the latest secret is cached, because a rotated secret is not used again.
       if (last?.secret !== secret || last.form !== form) {
-        last = accessOf(channel, dialect, { secret, form });
+        // What was used last may be quoted still: after a refusal it is replaced within one call.
+        last = accessOf(channel, dialect, { secret, form }, last);
       }
       return last;
     },
@@ -236,6 +237,7 @@ function accessOf(
   channel: Channel,
   dialect: Dialect | undefined,
   { secret, form }: AccountSecret,
+  before: AccountSecret | undefined,
 ): Access {
   // Anywhere else they would be sent as they are, to whoever is at the base URL.
   if (form === 'aws' && dialect?.hosting?.sign === undefined) {
@@ -259,7 +261,7 @@ function accessOf(
     form,
     headers: { json: documentHeaders, json_array: documentHeaders, sse: eventHeaders },
     redaction: {
-      ...secretsOf(channel, { secret, form }),
+      ...secretsOf(channel, { secret, form }, before),
       hideErrors: channel.hideErrors === true,
       rejectsBeforeWork: channel.rejectsBeforeWork === true,
     },
@@ -272,12 +274,13 @@ const minSecretChars = 8;
 function secretsOf(
   { baseUrl, headers = {} }: Channel,
   account: AccountSecret | undefined,
+  before?: AccountSecret,
 ): AccountSecrets {
   const values = Object.values(headers).filter(({ length }) => length >= minSecretChars);
   const { host, hostname } = new URL(baseUrl);
   // Without a dot it may be a common word, such as the `vllm` of a container.
   return {
-    secrets: [...secretParts(account), ...values],
+    secrets: [...secretParts(account), ...secretParts(before), ...values],
     host: hostname.includes('.') ? hostname : host,
   };
 }

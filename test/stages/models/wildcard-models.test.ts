@@ -64,12 +64,13 @@ function chat(id: string): CallerRequest {
 
 const letters = 'ABCXYZabcxyz0189._:-';
 
-/** A name of up to four segments that a wildcard serves. */
-function nameFor(sequence: number): string {
+/** A name of up to four segments that a wildcard serves; of one at Google. */
+function nameFor(sequence: number, dialect?: DialectName): string {
   const draw = drawn(sequence);
   const segment = (): string =>
     `m${Array.from({ length: draw(12) }, () => letters[draw(letters.length)]).join('')}`;
-  return Array.from({ length: 1 + draw(3) }, segment).join('/');
+  const segments = dialect === 'gemini' ? 1 : 1 + draw(3);
+  return Array.from({ length: segments }, segment).join('/');
 }
 
 function refused(count: number): readonly CallHandler[] {
@@ -101,7 +102,7 @@ describe.each(dialects)('a wildcard over the dialect %s', (dialect) => {
       leavesHolds: 'Refused embeddings are of no interest here.',
     });
     for (let sequence = 0; sequence < 30; sequence += 1) {
-      const name = nameFor(sequence);
+      const name = nameFor(sequence, dialect);
 
       await harness.call(requests[api]?.(`openai/${name}`) ?? chat(''));
 
@@ -277,4 +278,41 @@ describe('a model of a wildcard', () => {
     expect(harness.gateway.channels()).toMatchObject([{ state: 'cooling_down' }]);
     expect(harness.gateway.channels()[0]?.models.length).toBeLessThan(1_000);
   });
+});
+
+/** Names that mean a model which the catalog may list by itself, or one of the account's own. */
+const otherSpellings: readonly (readonly [
+  name: string,
+  dialect: DialectName,
+  upstream: string,
+])[] = [
+  ['models/pro', 'gemini', '*'],
+  ['publishers/google/models/pro', 'gemini', '*'],
+  ['google/pro', 'gemini', '*'],
+  ['endpoints/123', 'gemini', '*'],
+  ['models/pro', 'openai', '*'],
+  ['a/models/pro', 'openai', '*'],
+  ['publishers/acme/models/pro', 'openai', '*'],
+  ['accounts/acme/models/x', 'openai', '*'],
+  ['arn:aws:bedrock:us-east-1:123456789012:imported-model/abc', 'anthropic', '*'],
+  ['davinci:ft-acme-2022-01-01', 'openai', '*'],
+  ['unedModels/x', 'openai', 't*'],
+  ['t:gpt:acme::1', 'openai', 'f*'],
+  ['claude:online', 'openai', '*'],
+];
+
+const unknownNames = otherSpellings.map(([name, dialect, upstreamModel]) => {
+  return { name, dialect, upstreamModel };
+});
+
+it.each(unknownNames)('$name over $dialect is unknown', async (row) => {
+  const { name, dialect, upstreamModel } = row;
+  const version = dialect === 'gemini' ? 'v1beta' : 'v1';
+  const over = { dialect, baseUrl: `https://${dialect}.example/${version}`, upstreamModel };
+  const harness = gatewayInProcess({ models: [wildcard({}, over)], handlers: refused(1) });
+
+  const { status } = await harness.call(chat(`openai/${name}`));
+
+  expect(status).toBe(404);
+  expect(harness.upstream.calls).toEqual([]);
 });
