@@ -281,25 +281,22 @@ describe('a model of a wildcard', () => {
 });
 
 /** Names that mean a model which the catalog may list by itself, or one of the account's own. */
-const otherSpellings: readonly (readonly [
-  name: string,
-  dialect: DialectName,
-  upstream: string,
-])[] = [
-  ['models/pro', 'gemini', '*'],
-  ['publishers/google/models/pro', 'gemini', '*'],
-  ['google/pro', 'gemini', '*'],
-  ['endpoints/123', 'gemini', '*'],
-  ['models/pro', 'openai', '*'],
-  ['a/models/pro', 'openai', '*'],
-  ['publishers/acme/models/pro', 'openai', '*'],
-  ['accounts/acme/models/x', 'openai', '*'],
-  ['arn:aws:bedrock:us-east-1:123456789012:imported-model/abc', 'anthropic', '*'],
-  ['davinci:ft-acme-2022-01-01', 'openai', '*'],
-  ['unedModels/x', 'openai', 't*'],
-  ['t:gpt:acme::1', 'openai', 'f*'],
-  ['claude:online', 'openai', '*'],
-];
+const otherSpellings: readonly (readonly [name: string, dialect: DialectName, upstream: string])[] =
+  [
+    ['models/pro', 'gemini', '*'],
+    ['publishers/google/models/pro', 'gemini', '*'],
+    ['google/pro', 'gemini', '*'],
+    ['endpoints/123', 'gemini', '*'],
+    ['models/pro', 'openai', '*'],
+    ['a/models/pro', 'openai', '*'],
+    ['publishers/acme/models/pro', 'openai', '*'],
+    ['accounts/acme/models/x', 'openai', '*'],
+    ['arn:aws:bedrock:us-east-1:123456789012:imported-model/abc', 'anthropic', '*'],
+    ['davinci:ft-acme-2022-01-01', 'openai', '*'],
+    ['unedModels/x', 'openai', 't*'],
+    ['t:gpt:acme::1', 'openai', 'f*'],
+    ['claude:online', 'openai', '*'],
+  ];
 
 const unknownNames = otherSpellings.map(([name, dialect, upstreamModel]) => {
   return { name, dialect, upstreamModel };
