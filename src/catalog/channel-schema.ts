@@ -5,13 +5,20 @@
 import { z } from 'zod';
 import { type Capabilities, dialectNames, reasoningEfforts } from '../ports/capabilities.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { flag, nanos, oneOf, type Path, positive, strict, text, wait } from '../ports/set-up.ts';
+import {
+  flag,
+  type Members,
+  nanos,
+  oneOf,
+  type Path,
+  positive,
+  strict,
+  text,
+  wait,
+} from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
 import { costSchema } from '../prices/schema.ts';
 import { platformSchema } from './platform-schema.ts';
-
-/** Requires a schema for every member of a type, so that a new one can't be forgotten. */
-export type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 export const name = text('must be text of at least one character, without control characters');
 // Not `optional`: an explicit undefined would override the gateway's default.

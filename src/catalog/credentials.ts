@@ -60,20 +60,25 @@ export function credentialReader(sources: CredentialSources): ReadCredential {
 }
 
 const inEnvironment = '{ "env": "NAME OF A VARIABLE" }';
-const clouds: readonly string[] = ['aws', 'google', 'azure'];
+/** By its name in a reference, the platform that a cloud's credential is for. */
+const platforms: ReadonlyMap<string, Platform['name']> = new Map([
+  ['aws', 'bedrock'],
+  ['google', 'vertex'],
+  ['azure', 'azure'],
+]);
 const cloudForms = '{ "aws": {} }, { "google": "default" } or { "azure": "default" }';
 
 /** The platform for which a reference to a cloud is; undefined for any other reference. */
 export function cloudOf(reference: JsonValue | undefined): Platform['name'] | undefined {
   if (reference === undefined || !isCloudReference(reference)) return undefined;
-  if (member(reference, 'aws') !== undefined) return 'bedrock';
-  return member(reference, 'google') === undefined ? 'azure' : 'vertex';
+  const [name = ''] = isJsonObject(reference) ? Object.keys(reference) : [];
+  return platforms.get(name);
 }
 
 /** Whether a reference has the form of one to a cloud. */
 export function isCloudReference(value: JsonValue): boolean {
   const [[name = '', options] = [], ...others] = isJsonObject(value) ? Object.entries(value) : [];
-  if (others.length > 0 || !clouds.includes(name)) return false;
+  if (others.length > 0 || !platforms.has(name)) return false;
   if (name !== 'aws') return options === 'default';
   if (options === undefined || !isJsonObject(options)) return false;
   const { profile, ...unknown } = options;

@@ -7,16 +7,9 @@ import { protocolNames } from '../apis.ts';
 import type { MediaPartTokens, Model } from '../ports/catalog.ts';
 import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
 import { reachMembers } from '../ports/reach-members.ts';
-import { flag, oneOf, type Path, positive, strict } from '../ports/set-up.ts';
+import { flag, type Members, oneOf, type Path, positive, strict } from '../ports/set-up.ts';
 import { priceSchema } from '../prices/schema.ts';
-import {
-  channelRemedyOf,
-  channelSchema,
-  type Members,
-  name,
-  ownTimeouts,
-  timeouts,
-} from './channel-schema.ts';
+import { channelRemedyOf, channelSchema, name, ownTimeouts, timeouts } from './channel-schema.ts';
 
 const mediaPartTokens = strict(
   'must be an object of tokens by kind: { image: 1500, document: 50000 }',

@@ -7,9 +7,7 @@ import type {
   Platform,
   VertexPlatform,
 } from '../ports/platform.ts';
-import { oneOf, strict } from '../ports/set-up.ts';
-
-type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
+import { type Members, oneOf, strict } from '../ports/set-up.ts';
 
 /** A part of a host or a path. */
 const labelForm = 'must be a name of letters, digits, dots, dashes and underscores';

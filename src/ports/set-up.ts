@@ -161,6 +161,9 @@ export function formatPath(root: string, path: Path): string {
   }, root);
 }
 
+/** Requires a schema for every member of a type, so that a new one can't be forgotten. */
+export type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
+
 /** A positive integer: a count or a size. */
 export const positive: z.ZodType<number> = z
   .int('must be a positive integer')

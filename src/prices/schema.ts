@@ -12,11 +12,9 @@ import {
   type TokenRates,
 } from '../money.ts';
 import type { ChannelCost } from '../ports/catalog.ts';
-import { nanos, positive, strict, text } from '../ports/set-up.ts';
+import { type Members, nanos, positive, strict, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';
-
-type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 const units = z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm);
 const nonEmptyText = text('must be non-empty text without control characters');

@@ -37,6 +37,8 @@ export interface ChannelPlan {
   readonly basePath: string;
   /** The name of the model on the account, among those of all channels. */
   readonly activityName: string;
+  /** The channel's own headers, in lower case. */
+  readonly ownHeaders: HeaderMap;
   /** Whether calls of the protocol are relayed, and not translated. */
   isRelayed(protocol: Protocol, operation: Call['operation']): boolean;
   /**
@@ -96,7 +98,10 @@ export function modelPlans(dialects: DialectTable): ModelPlans {
 }
 
 /** The part of a channel's plan that is the same under every model. */
-type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access' | 'secrets'>;
+type Account = Pick<
+  ChannelPlan,
+  'dialect' | 'origin' | 'basePath' | 'ownHeaders' | 'access' | 'secrets'
+>;
 
 /** Caches the account of each channel: thousands of models may share few channels. */
 function accounts(dialects: DialectTable, platforms: Platforms): (channel: Channel) => Account {
@@ -150,7 +155,7 @@ function channelPlanOf(
   channel: Channel,
   model: Model,
   timeouts: Timeouts,
-  { dialect, origin, basePath, access, secrets }: Account,
+  { dialect, origin, basePath, ownHeaders, access, secrets }: Account,
 ): ChannelPlan {
   const upstreamModel = channel.upstreamModel ?? model.id;
   return {
@@ -161,6 +166,7 @@ function channelPlanOf(
     origin,
     basePath,
     activityName: nameOf(channel.id, upstreamModel),
+    ownHeaders,
     ...relaysOf(channel, dialect, upstreamModel),
     access,
     secrets,
@@ -216,16 +222,18 @@ function accountOf(channel: Channel, dialects: DialectTable, platforms: Platform
   const known = dialects[channel.dialect];
   const dialect = known && platforms.host(known, channel);
   const { origin, basePath } = splitBaseUrl(channel.baseUrl);
+  const ownHeaders = lowerCased(channel.headers);
   let last: Access | undefined;
   return {
     dialect,
     origin,
     basePath,
+    ownHeaders,
     access: (secret, form = 'secret') => {
       // Only the latest secret is cached, because a rotated secret is not used again.
       if (last?.secret !== secret || last.form !== form) {
         // What was used last may be quoted still: after a refusal it is replaced within one call.
-        last = accessOf(channel, dialect, { secret, form }, last);
+        last = accessOf({ channel, dialect, ownHeaders }, { secret, form }, last);
       }
       return last;
     },
@@ -234,8 +242,7 @@ function accountOf(channel: Channel, dialects: DialectTable, platforms: Platform
 }
 
 function accessOf(
-  channel: Channel,
-  dialect: Dialect | undefined,
+  { channel, dialect, ownHeaders }: Pick<ChannelPlan, 'channel' | 'dialect' | 'ownHeaders'>,
   { secret, form }: AccountSecret,
   before: AccountSecret | undefined,
 ): Access {
@@ -244,14 +251,15 @@ function accessOf(
     const cause = new TypeError('keys of AWS are for channels on the platform bedrock');
     throw new UpstreamError('connect', 'credential_unavailable', { cause });
   }
-  const own = lowerCased(channel.headers, dialect?.hosting?.withheld);
+  const { withheld = [] } = dialect?.hosting ?? {};
+  const sent = Object.entries(ownHeaders).filter(([name]) => !withheld.includes(name));
   const authorization = dialect?.credential(secret, form);
   const withAccept = (accept: string): HeaderMap => ({
     'content-type': 'application/json',
     accept,
     'accept-encoding': 'identity',
     'user-agent': 'tollgate',
-    ...own,
+    ...Object.fromEntries(sent),
     ...authorization,
   });
   const documentHeaders = withAccept('application/json');
@@ -286,9 +294,10 @@ function secretsOf(
 }
 
 /** A host may write `X-Goog-Api-Key`; two spellings of one name would be sent as two headers. */
-function lowerCased(headers: Channel['headers'] = {}, withheld: readonly string[] = []): HeaderMap {
-  const all = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return Object.fromEntries(all.filter(([name]) => !withheld.includes(name)));
+function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }
 
 /** Splits a base URL, which was checked with the catalog, into `https://host:port` and `/v1`. */

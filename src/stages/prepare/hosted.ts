@@ -11,8 +11,8 @@ import { jsonText } from '../../canonical/raw-json.ts';
 import type { HostedCall, HostedEdits, HostedRequest, Hosting } from '../../dialects/hosting.ts';
 import { isGatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
-import type { Channel } from '../../ports/catalog.ts';
 import type { ForwardedParts } from '../../protocols/protocol.ts';
+import type { ChannelPlan } from '../models/model-plan.ts';
 import {
   droppedNote,
   type Prepared,
@@ -29,11 +29,8 @@ export interface HostedTarget extends HostedCall {
 export function hostedTarget(
   { operation, framing }: Pick<Call, 'operation' | 'framing'>,
   hosting: Hosting,
-  { headers = {} }: Channel,
-  upstreamModel: string,
+  { ownHeaders: channelHeaders, upstreamModel }: ChannelPlan,
 ): HostedTarget {
-  const lowerCased = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  const channelHeaders = Object.fromEntries(lowerCased);
   return { hosting, operation: operation.name, framing, upstreamModel, channelHeaders };
 }
 

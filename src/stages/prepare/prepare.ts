@@ -68,8 +68,7 @@ export class Preparer {
     const { protocol } = route;
     let prepared: Prepared;
     const { hosting } = dialect;
-    const hosted =
-      hosting === undefined ? undefined : hostedTarget(call, hosting, channel, upstreamModel);
+    const hosted = hosting === undefined ? undefined : hostedTarget(call, hosting, channelPlan);
     const path = channelPlan.relayPath(protocol, call);
     if (path !== undefined) {
       const { requestId } = received.responseContext;

@@ -27,7 +27,7 @@ export interface Upstreams {
   readonly health: ChannelHealth;
   readonly retries: RetryBudget;
   readonly freeDisconnects: FreeDisconnects;
-  /** The credential functions that are known to return a secret of their own for each key. */
+  /** What is known of the functions that return the secrets of channels. */
   readonly credentialFunctions: CredentialFunctions;
   readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;

@@ -8,7 +8,7 @@ import type { AzureOptions } from '../../../src/ports/platform.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, completeReply, model, sampleRequests } from '../../support/models.ts';
 
-/** What is told to the caller of the only channel, and how long that is left alone. */
+/** The reply to the caller of the only channel, and for how long that channel gets no calls. */
 interface Row {
   readonly status: number;
   readonly body: unknown;

@@ -75,7 +75,7 @@ describe('a signed request', () => {
 });
 
 describe('without the package that signs', () => {
-  it('a call fails before it is sent, and the host is told what to install', async () => {
+  it('a call fails before it is sent, and its event names the package to install', async () => {
     // It is looked for in the folder of the process.
     vi.spyOn(process, 'cwd').mockReturnValue(tmpdir());
     const upstream = scriptedUpstream();
