@@ -119,7 +119,7 @@ describe('many tabs', () => {
 
     await page.clock.fastForward(60_000);
 
-    await page.waitForFunction("document.title.startsWith('●')");
+    await expect.poll(() => page.title()).toMatch(/^●/);
     expect(server.streams()).toBe(0);
   });
 });
