@@ -114,7 +114,7 @@ const diff: Command = {
   about: `With a file: what publishing it would change in the newest version. Without: what the
 newest version changed, or how two versions differ. Headers are not shown, and of URLs only
 the origin.`,
-  examples: ['npx tollgate catalog diff models.json', 'npx tollgate catalog diff --from 3 --to 7'],
+  examples: ['npx tollgate catalog diff models.json', 'npx tollgate catalog diff --from 1 --to 2'],
   run: async (given) => {
     const [name] = given.positionals;
     const range = stated({ from: numberIn(given, 'from'), to: numberIn(given, 'to') });
@@ -170,7 +170,7 @@ const show: Command = {
   options: { config: configOption },
   about: `Prints { "version": …, "models": [ … ] }, by default of the newest version, in the form that
 "catalog publish" takes. It has references to secrets, and the headers of channels.`,
-  examples: ['npx tollgate catalog show > models.json', 'npx tollgate catalog show 7'],
+  examples: ['npx tollgate catalog show > models.json', 'npx tollgate catalog show 1'],
   run: (given) =>
     withCatalog(given, async (catalog) => {
       const wanted = given.positionals.length === 0 ? undefined : versionIn(given);
@@ -190,7 +190,7 @@ const rollback: Command = {
   },
   about: `Publishes the models of an old version as a new one, after checking them as "catalog
 publish" does, and prints what that changes. The versions in between are kept.`,
-  examples: ['npx tollgate catalog rollback 7 --note "the prices were wrong"'],
+  examples: ['npx tollgate catalog rollback 1 --note "the prices were wrong"'],
   run: (given) => {
     const wanted = versionIn(given);
     return withCatalog(given, async (catalog) => {

@@ -46,7 +46,7 @@ export const whole: JsonValue = {
     results: 'memory',
     responseIndex: 'redis',
     items: 'memory',
-    audit: 'sqlite',
+    audit: 'memory',
   },
   keys: {
     pepper: '\u0024{SECRET}',

@@ -87,7 +87,7 @@ function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin 
 }
 
 /** Lets scripts and `tollgate channels` in by a token in place of a session. */
-function withTokens(signIn: ConsoleSignIn, tokens: readonly AdminToken[]): ConsoleSignIn {
+export function withTokens(signIn: ConsoleSignIn, tokens: readonly AdminToken[]): ConsoleSignIn {
   const known = tokens.map(({ token, name: actor, can }) => ({
     expected: Buffer.from(digestSecret(token)),
     access: { actor, can, via: 'token' } as const,
