@@ -8,6 +8,8 @@ import { demoStores } from '../../examples/quickstart/stores.ts';
 import { createAdmin } from '../admin/admin.ts';
 import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
+import { audit, consoleLink } from './audit.ts';
+import { catalogCommands } from './catalog.ts';
 import { channels, processChanges } from './channels.ts';
 import { check } from './check/check.ts';
 import {
@@ -119,6 +121,7 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...[report, calls, refusals, deletion],
   ...[channels, ...processChanges],
+  ...[...catalogCommands, audit, consoleLink],
   schema,
   completionOf(() => commands),
 ];

@@ -3,7 +3,9 @@
  * keep, so that all stores behave alike.
  */
 import { AdminError } from '../admin-error.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { callRoutes, refusalRoutes } from './call-routes.ts';
+import { catalogRoutes } from './catalog-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Route } from './route.ts';
@@ -14,6 +16,8 @@ export const routes: readonly Route[] = [
   ...refusalRoutes,
   ...keyRoutes,
   ...channelRoutes,
+  ...catalogRoutes,
+  ...auditRoutes,
 ];
 
 const maxIdLength = 256;

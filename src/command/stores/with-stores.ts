@@ -5,12 +5,12 @@
 
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Admin, createAdmin } from '../../admin/admin.ts';
+import { type Admin, type AdminOptions, createAdmin } from '../../admin/admin.ts';
 import type { AdminCatalog } from '../../admin/deps.ts';
+import type { CatalogTable } from '../../catalog/catalog-versions.ts';
 import { credentialReader } from '../../catalog/credentials.ts';
 import { modelsIn } from '../../catalog/json-file-catalog.ts';
 import { modelsFrom } from '../../catalog/model-json.ts';
-import type { CatalogTable } from '../../catalog/published-catalog.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError, isError } from '../../errors.ts';
@@ -27,6 +27,7 @@ import { CommandError, exitCodes, type Given, type Option } from '../command.ts'
 import { type ServeConfig, type StoreChoice, storeChoice } from '../config/config.ts';
 import { configFile, type ReadConfig } from '../config/read.ts';
 import { auditTo, jsonLog } from '../log.ts';
+import { reasonOf } from '../output.ts';
 import {
   type DatabaseName,
   type Databases,
@@ -134,7 +135,10 @@ export function withAdmin(
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
     const catalog = await knownCatalog(open);
-    const admin = createAdmin({ gateway, keys, quota, catalog, ...replies, onAudit, clock });
+    const admin = createAdmin({
+      ...{ gateway, keys, quota, catalog, ...replies, onAudit, clock },
+      ...auditOf(open, err),
+    });
     try {
       return await task(admin, open);
     } finally {
@@ -143,8 +147,25 @@ export function withAdmin(
     }
   };
   return needsQuota
-    ? withStores(given, [...needs, 'quota'], run)
-    : withStores(given, needs, run, ['quota']);
+    ? withStores(given, [...needs, 'quota'], run, ['audit'])
+    : withStores(given, needs, run, ['quota', 'audit']);
+}
+
+/**
+ * Where the changes of a command are recorded. A database that is down must not keep an operator
+ * from making them.
+ */
+export function auditOf(
+  { stores, failures }: OpenStores,
+  err: (text: string) => void,
+): Pick<AdminOptions, 'auditLog' | 'onAuditError'> {
+  const { audit } = stores.choice;
+  const onAuditError = (error: unknown): void =>
+    err(`The audit trail could not be written (${reasonOf(error)}).\n`);
+  const failure = audit === 'memory' ? undefined : failures.get(audit);
+  if (failure !== undefined) onAuditError(failure);
+  const auditLog = failure === undefined ? stores.auditLog : undefined;
+  return { ...(auditLog === undefined ? {} : { auditLog }), onAuditError };
 }
 
 /** A quota store that is down must not keep an operator from disabling a key. */
@@ -200,7 +221,7 @@ async function bytesAt(path: string): Promise<Buffer> {
   }
 }
 
-function tableOf(
+export function tableOf(
   store: 'sqlite' | 'postgres' | undefined,
   { sqlite, postgres }: Databases,
   clock: Clock,

@@ -273,3 +273,7 @@ export type Balance = NonNullable<Key['balances']>[number];
 export type IssuedKey = Reply<'IssuedKey'>;
 export type Model = Reply<'Models'>['data'][number];
 export type Channel = Model['channels'][number];
+export type CatalogModel = Reply<'Catalog'>['data'][number];
+export type CatalogVersion = Reply<'CatalogVersion'>;
+export type PricePreview = Reply<'PricePreview'>;
+export type AuditPage = Reply<'Audit'>;

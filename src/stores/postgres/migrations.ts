@@ -6,6 +6,7 @@ import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
+import { auditTable } from './sql/audit.ts';
 import { base, schemaCompatibility } from './sql/base.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
@@ -46,6 +47,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  auditTable,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */

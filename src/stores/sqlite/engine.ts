@@ -13,6 +13,7 @@ const tables: Readonly<Record<SqlTable, string>> = {
   keys: 'tollgate_key',
   claims: 'tollgate_claim',
   catalogs: 'tollgate_catalog',
+  audit: 'tollgate_audit',
   usage: 'tollgate_usage',
   refusals: 'tollgate_refusal',
   kept: 'tollgate_kept',
