@@ -19,7 +19,7 @@ import {
   usageError,
 } from './command.ts';
 import { configJsonSchema } from './config/json-schema.ts';
-import { keyCommands } from './keys.ts';
+import { keyCommands } from './keys/keys.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';

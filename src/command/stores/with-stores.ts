@@ -112,6 +112,8 @@ export interface AdminNeeds {
   readonly needsQuota?: boolean;
   /** The task deletes stored replies. */
   readonly forgets?: boolean;
+  /** The task reads the usage log, if it can be opened. */
+  readonly readsUsage?: boolean;
 }
 
 /**
@@ -121,7 +123,7 @@ export interface AdminNeeds {
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
-  { needsQuota = false, forgets = false }: AdminNeeds = {},
+  { needsQuota = false, forgets = false, readsUsage = false }: AdminNeeds = {},
 ): Promise<number> {
   const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
   const run = async (open: OpenStores): Promise<number> => {
@@ -134,7 +136,9 @@ export function withAdmin(
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
     const catalog = await knownCatalog(open);
-    const admin = createAdmin({ gateway, keys, quota, catalog, ...replies, onAudit, clock });
+    const usage = readsUsage ? openUsage(open) : {};
+    const stores = { keys, quota, catalog, usage, ...replies };
+    const admin = createAdmin({ gateway, ...stores, onAudit, clock });
     try {
       return await task(admin, open);
     } finally {
@@ -142,9 +146,16 @@ export function withAdmin(
       await gateway.close();
     }
   };
+  const optional: readonly Need[] = readsUsage ? ['usage'] : [];
   return needsQuota
-    ? withStores(given, [...needs, 'quota'], run)
-    : withStores(given, needs, run, ['quota']);
+    ? withStores(given, [...needs, 'quota'], run, optional)
+    : withStores(given, needs, run, ['quota', ...optional]);
+}
+
+/** Without the log, nothing is known of when a key was used and why it was refused. */
+function openUsage({ stores, failures }: OpenStores): object {
+  const { usage } = stores.choice;
+  return usage === 'memory' || failures.has(usage) ? {} : stores.usage;
 }
 
 /** A quota store that is down must not keep an operator from disabling a key. */

@@ -17,7 +17,7 @@ import { failure, loading } from './panel.ts';
 import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from './route.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
-import { keysView } from './views/keys.ts';
+import { keysView } from './views/keys/keys.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';
 
