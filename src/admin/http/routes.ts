@@ -6,6 +6,7 @@ import { AdminError } from '../admin-error.ts';
 import { callRoutes, refusalRoutes } from './call-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { ownerRoutes } from './owner-routes.ts';
 import type { Route } from './route.ts';
 
 /** Every route except `/session`, `/events` and `/openapi.json`. */
@@ -13,6 +14,7 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...refusalRoutes,
   ...keyRoutes,
+  ...ownerRoutes,
   ...channelRoutes,
 ];
 
