@@ -100,6 +100,12 @@ export const configOption: Option = {
   text: 'the configuration file; default: tollgate.json in the current folder',
 };
 
+/** The options of every command. */
+export const commonOptions: Readonly<Record<string, Option>> = {
+  json: { text: 'print one JSON document in place of text' },
+  help: { text: 'explain the command' },
+};
+
 /**
  * The time that an option names, in Unix ms; undefined if it was not given.
  *
@@ -111,6 +117,15 @@ export function dateOf(given: Given, option: string): number | undefined {
   const time = utcTime(text);
   if (typeof time === 'string') throw usageError(`--${option} ${time}`);
   return time;
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A duration in ms, written as `30m`, `24h` or `7d`; undefined for any other text. */
+export function durationOf(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const known = (['s', 'm', 'h', 'd'] as const).find((name) => name === unit);
+  return known === undefined ? undefined : Number(count) * unitMs[known];
 }
 
 export function amountOf(text: string): bigint {

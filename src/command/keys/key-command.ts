@@ -3,9 +3,8 @@ import type { Admin } from '../../admin/admin.ts';
 import { given as stated } from '../../admin/deps.ts';
 import type { KeySummary } from '../../admin/key-summary.ts';
 import type { IssuedKey } from '../../issue-key.ts';
-import { formatMoney } from '../../prices/amount.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
-import { printJson } from '../output.ts';
+import { numberColumn, printJson } from '../output.ts';
 import {
   type AdminNeeds,
   actorOf,
@@ -89,9 +88,7 @@ export function shownKey(key: KeySummary, { stores }: OpenStores): KeySummary {
   return stores.choice.quota === 'memory' ? { ...key, balances: undefined } : key;
 }
 
-/** An amount with thousands separators. */
+/** An amount with its thousands separated. */
 export function grouped(nanos: bigint): string {
-  const [whole = '', decimals] = formatMoney(nanos).split('.');
-  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
-  return decimals === undefined ? groups : `${groups}.${decimals}`;
+  return numberColumn([nanos])[0] ?? '';
 }

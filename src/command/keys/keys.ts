@@ -5,7 +5,7 @@
 import { given as stated } from '../../admin/deps.ts';
 import type { KeySummary } from '../../admin/key-summary.ts';
 import { randomIds } from '../../random-ids.ts';
-import { amountOf, type Command, type Given, usageError } from '../command.ts';
+import { amountOf, type Command, durationOf, type Given, usageError } from '../command.ts';
 import { refuseMemory } from '../stores/with-stores.ts';
 import { edit, issue } from './issue.ts';
 import {
@@ -154,15 +154,12 @@ export const keyCommands: readonly Command[] = [
   ...ownerCommands,
 ];
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
 function overlapIn({ text }: Given): number | undefined {
   const overlap = text('overlap');
   if (overlap === undefined) return undefined;
-  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(overlap) ?? [];
-  const known = (['s', 'm', 'h', 'd'] as const).find((name) => name === unit);
-  if (known === undefined) throw usageError('--overlap must be a duration such as 30m or 24h.');
-  return Number(count) * unitMs[known];
+  const overlapMs = durationOf(overlap);
+  if (overlapMs === undefined) throw usageError('--overlap must be a duration such as 30m or 24h.');
+  return overlapMs;
 }
 
 /** The balance that a change applies to; undefined if the quota store failed. */

@@ -26,7 +26,7 @@ import {
   ratesIn,
   rightsOptions,
 } from './rights.ts';
-import { keyTable, metadataText, periodText, shownKeys } from './show.ts';
+import { amountCells, amountHeads, keyTable, metadataText, periodText, shownKeys } from './show.ts';
 
 /** An owner as the command shows it: a balance in the memory of another process is left out. */
 function shownOwner<T extends OwnerSummary>(owner: T, { stores }: Opened): T {
@@ -71,26 +71,18 @@ async function allOwners(
 }
 
 function ownerTable(owners: readonly OwnerSummary[], isFiltered: boolean): string {
+  const amounts = amountCells(owners.map(({ balance }) => balance));
   return table(
-    ['OWNER', 'NAME', 'STATE', 'PERIOD', ' LIMIT', ' USED', ' HELD', ' LEFT', 'METADATA'],
-    owners.map(({ id, name, disabled, limitNanos, balance, metadata, ...period }) => {
-      const isLimited = limitNanos !== undefined;
-      const [used, held] = [balance?.usedNanos, balance?.heldNanos].map(amountText);
-      const limit = isLimited ? amountText(balance?.limitNanos ?? limitNanos) : 'none';
-      const left = isLimited ? amountText(balance?.remainingNanos) : '-';
-      return [
-        ...[id, name ?? '-', disabled ? 'disabled' : 'enabled', periodText(period)],
-        ...[limit, used ?? '-', held ?? '-', left, metadataText(metadata)],
-      ];
-    }),
+    ['OWNER', 'NAME', 'STATE', 'PERIOD', ...amountHeads, 'METADATA'],
+    owners.map(({ id, name, disabled, metadata, ...period }, index) => [
+      ...[id, name ?? '-', disabled ? 'disabled' : 'enabled', periodText(period)],
+      ...(amounts[index] ?? []),
+      metadataText(metadata),
+    ]),
     isFiltered
       ? 'No owner matches. Leave out --find to see all.'
       : 'There are no owners yet. npx tollgate owners create adds one.',
   );
-}
-
-function amountText(nanos: bigint | undefined): string {
-  return nanos === undefined ? '-' : grouped(nanos);
 }
 
 const show = keyCommand({
@@ -249,7 +241,9 @@ again.`,
     return async (opened) => {
       refuseMemory(opened.stores.choice.quota, 'Balances');
       const owner = await opened.admin.owners.topUp(opened.actor, id, { id: payment, amountNanos });
-      print(given, owner, `${id} has ${amountText(owner.balance?.remainingNanos)} left.`);
+      const left = owner.balance?.remainingNanos;
+      const text = left === undefined ? 'an unknown amount' : grouped(left);
+      print(given, owner, `${id} has ${text} left.`);
     };
   },
 });

@@ -1,14 +1,14 @@
 /** `tollgate keys list` and `tollgate keys show`: what keys may do, have used, and were refused. */
 import { given as stated } from '../../admin/deps.ts';
 import type { KeyListQuery } from '../../admin/key-list.ts';
-import type { KeyBalance, KeySummary } from '../../admin/key-summary.ts';
+import type { KeyBalance, KeySummary, SubjectBalance } from '../../admin/key-summary.ts';
 import { rateLinesOf, rateText } from '../../admin/key-texts.ts';
 import type { AdminKeys } from '../../admin/keys.ts';
 import type { RefusalReason } from '../../admin/refusals.ts';
 import { maxNanos } from '../../money.ts';
 import { type Command, configOption, type Given, usageError } from '../command.ts';
-import { type CountProgress, printJson, progress, table } from '../output.ts';
-import { grouped, idIn, keyCommand, type Opened, shownKey } from './key-command.ts';
+import { type CountProgress, numberColumn, printJson, progress, table } from '../output.ts';
+import { idIn, keyCommand, type Opened, shownKey } from './key-command.ts';
 
 /** The orders of the list, each with its heading's meaning. */
 const orders = ['used', 'left', 'last-used', 'id'] as const;
@@ -118,31 +118,35 @@ function mainOf({ balances }: KeySummary): KeyBalance | undefined {
 }
 
 export function keyTable(keys: readonly KeySummary[], nowMs: number, none = ''): string {
+  const main = keys.map(mainOf);
+  const amounts = amountCells(main);
   return table(
-    [
-      'KEY',
-      'OWNER',
-      'GROUP',
-      'STATE',
-      'PERIOD',
-      ' LIMIT',
-      ' USED',
-      ' HELD',
-      ' LEFT',
-      'LAST USED',
-      'METADATA',
-    ],
-    keys.map((key) => {
-      const main = mainOf(key);
-      const amounts = [main?.limitNanos, main?.usedNanos, main?.heldNanos, main?.remainingNanos];
-      return [
-        ...[key.id, key.owner?.id ?? '-', key.group, stateOf(key, nowMs), periodText(main)],
-        ...amounts.map((nanos) => (nanos === undefined ? '-' : grouped(nanos))),
-        ...[timeText(key.lastUsedMs), metadataText(key.metadata)],
-      ];
-    }),
+    ['KEY', 'OWNER', 'GROUP', 'STATE', 'PERIOD', ...amountHeads, 'LAST USED', 'METADATA'],
+    keys.map((key, index) => [
+      ...[key.id, key.owner?.id ?? '-', key.group, stateOf(key, nowMs), periodText(main[index])],
+      ...(amounts[index] ?? []),
+      ...[timeText(key.lastUsedMs), metadataText(key.metadata)],
+    ]),
     none,
   );
+}
+
+export const amountHeads = [' LIMIT', ' USED', ' HELD', ' LEFT'] as const;
+
+/** The amounts of each balance; the budget of an owner without a limit has none, and no rest. */
+export function amountCells(
+  balances: readonly (SubjectBalance | undefined)[],
+): readonly (readonly string[])[] {
+  const isLimited = ({ limitNanos, extraNanos }: SubjectBalance): boolean =>
+    limitNanos - extraNanos < maxNanos;
+  const limited = balances.map((one) => (one !== undefined && isLimited(one) ? one : undefined));
+  const columns = [
+    limited.map((balance) => balance?.limitNanos),
+    balances.map((balance) => balance?.usedNanos),
+    balances.map((balance) => balance?.heldNanos),
+    limited.map((balance) => balance?.remainingNanos),
+  ].map(numberColumn);
+  return balances.map((_, index) => columns.map((column) => column[index] ?? ''));
 }
 
 function stateOf(
@@ -215,19 +219,14 @@ function factsOf(key: KeySummary, nowMs: number): string {
   return table(['', ''], facts, '').replace(/^\n/, '');
 }
 
-function balanceTable({ balances }: Pick<KeySummary, 'balances'>): string {
+function balanceTable({ balances = [] }: KeySummary): string {
+  const amounts = amountCells(balances);
   return table(
-    ['BUDGET', 'PERIOD', ' LIMIT', ' USED', ' HELD', ' LEFT'],
-    (balances ?? []).map((balance) => {
-      const { subject, limitNanos, extraNanos, usedNanos, heldNanos, remainingNanos } = balance;
-      // The budget of an owner without a limit.
-      const isLimited = limitNanos - extraNanos < maxNanos;
-      return [
-        ...[subject, `${periodText(balance)} ${balance.periodName}`.trim()],
-        ...[isLimited ? grouped(limitNanos) : 'none', grouped(usedNanos), grouped(heldNanos)],
-        isLimited ? grouped(remainingNanos) : '-',
-      ];
-    }),
+    ['BUDGET', 'PERIOD', ...amountHeads],
+    balances.map((balance, index) => [
+      ...[balance.subject, `${periodText(balance)} ${balance.periodName}`.trim()],
+      ...(amounts[index] ?? []),
+    ]),
     'The balances are unknown: they are in the memory of the gateway, or their store is down.',
   );
 }
