@@ -22,7 +22,7 @@ import {
 } from './command.ts';
 import { completionOf } from './completion.ts';
 import { configJsonSchema } from './config/json-schema.ts';
-import { keyCommands } from './keys.ts';
+import { keyCommands } from './keys/keys.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';

@@ -7,7 +7,7 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import { isStoreUnavailable, type MaybePromise } from '../../ports/call-options.ts';
-import type { ApiKey, QuotaSubject } from '../../ports/key-store.ts';
+import type { ApiKey, QuotaPeriod, QuotaSubject } from '../../ports/key-store.ts';
 import { defaultPartition, periodName } from '../../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../../ports/quota-store.ts';
 import { formatMoney } from '../../prices/amount.ts';
@@ -36,7 +36,7 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
     // (docs/internals/performance.md).
     const lines: QuotaLine[] = [];
     for (const subject of subjects) {
-      lines.push(quotaLine(subject, periodFor(subject.period, nowMs), nanos));
+      lines.push(quotaLine(subject, periodFor(subject, nowMs), nanos));
     }
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, nanos };
@@ -148,17 +148,20 @@ const dayMs = 86_400_000;
 /** {@link periodName} with its results cached for the current UTC day. */
 function periodNames(): typeof periodName {
   let knownDay: number | undefined;
-  let month = '';
-  let date = '';
-  return (period, nowMs) => {
+  const names = new Map<QuotaPeriod | number, string>();
+  return (limit, nowMs) => {
+    const { period, anchorDay } = limit;
     if (period === 'total') return '';
     const day = Math.floor(nowMs / dayMs);
     if (day !== knownDay) {
-      month = periodName('month', nowMs);
-      date = periodName('day', nowMs);
+      names.clear();
       knownDay = day;
     }
-    return period === 'month' ? month : date;
+    const known = names.get(anchorDay ?? period);
+    if (known !== undefined) return known;
+    const name = periodName(limit, nowMs);
+    names.set(anchorDay ?? period, name);
+    return name;
   };
 }
 

@@ -1,0 +1,21 @@
+/** What an owner must be. Separate from its type, so that hosts can compile that without zod's. */
+import type { z } from 'zod';
+import type { KeyOwner } from './key-owner.ts';
+import { anchorDay, anchorForm, fitsPeriod, keyMembers, period } from './key-schema.ts';
+import { ownerRatesSchema } from './rates-schema.ts';
+import { flag, matching, nanos, strict, text } from './set-up.ts';
+
+/** An owner of keys. Strict, so that a misspelt limit is reported. */
+export const ownerSchema: z.ZodType = strict('must be an object', {
+  id: matching(/^[!-~]{1,120}$/, 'must be 1 to 120 printable ASCII characters without spaces'),
+  name: text('must be text without control characters').optional(),
+  limitNanos: nanos.optional(),
+  period,
+  anchorDay: anchorDay.optional(),
+  rates: ownerRatesSchema.optional(),
+  disabled: flag,
+  metadata: keyMembers.metadata,
+} satisfies Record<keyof KeyOwner, z.ZodType>).refine(fitsPeriod, {
+  path: ['anchorDay'],
+  message: anchorForm,
+});
