@@ -88,16 +88,21 @@ function channelsDiff(before: readonly JsonValue[], after: readonly JsonValue[],
     const path = `channels.${id}`;
     const [one, other] = [old.get(id), now.get(id)];
     return one === undefined || other === undefined
-      ? [line(path, one && channelText(one), other && channelText(other))]
+      ? [line(path, channelText(one), channelText(other))]
       : channelDiff(path, one, other, line);
   });
 }
 
-/** Headers and URLs may contain what only the operators of the database should see. */
+/** They may contain what only the operators of the database should see. */
+const shownInPart: ReadonlyMap<string, (value: Value) => string | undefined> = new Map([
+  ['headers', hidden],
+  ['baseUrl', originText],
+]);
+
 function channelDiff(path: string, before: JsonValue, after: JsonValue, line: Line) {
   return namesIn(before, after).flatMap((name) => {
     const [old, now] = [member(before, name), member(after, name)];
-    const shown = { headers: hidden, baseUrl: originText }[name];
+    const shown = shownInPart.get(name);
     if (shown === undefined) return diff(`${path}.${name}`, old, now, line);
     return isEqual(old, now) ? [] : [line(`${path}.${name}`, shown(old), shown(now))];
   });
@@ -131,7 +136,8 @@ function hidden(value: Value): string | undefined {
 }
 
 /** `openai, https://api.openai.com/…` */
-function channelText(channel: JsonValue): string {
+function channelText(channel: Value): string | undefined {
+  if (channel === undefined) return undefined;
   return [textOf(member(channel, 'dialect')), originText(member(channel, 'baseUrl'))]
     .filter((text) => text !== undefined)
     .join(', ');

@@ -55,7 +55,7 @@ type Access = { readonly actor: string; readonly can: 'read' | 'manage' };
 
 /** Sends every change once, and returns the entries of each. */
 async function afterEach(
-  options: Partial<AdminOptions>,
+  options: Pick<AdminOptions, 'catalog'>,
   access: Access,
   headers: Readonly<Record<string, string>> = changing,
 ) {

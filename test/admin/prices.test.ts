@@ -50,7 +50,7 @@ it('a preview compares the tokens of the last 30 days at both prices', async () 
   for (const [index, days] of [1, 29, 31].entries()) {
     const startedAtMs = clock.now() - days * dayMs;
     const ids = { requestId: `r${index}`, reservationId: `h${index}`, modelId: 'gpt' };
-    const empty = usageRecord().usage;
+    const empty = { images: 0, ...usageRecord().usage };
     usage.record(
       usageRecord({ ...ids, startedAtMs, chargeNanos: money('7'), usage: { ...empty, ...counts } }),
     );

@@ -109,7 +109,7 @@ describe('the examples in the help', () => {
       await call('keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada');
     }
     if (command.name.startsWith('catalog ')) await publishTwice(folder);
-    const [text = ''] = example.split(' > ');
+    const [text = ''] = example.split(/ >>? /);
     const words = text.match(/"[^"]*"|\S+/g) ?? [];
     const args = words.slice(2).map((word) => word.replaceAll('"', ''));
     const { code, err } = await call(...args, ...(withProcess.has(command.name) ? ['--help'] : []));

@@ -112,9 +112,9 @@ export function catalogHistoryCases(make: MakeCatalogs): void {
     await there.changePrice('gpt-5', priceOf(2), { actor: 'bob' });
 
     const late = here.publish([modelOf('gpt-5', 9, 1)], { actor: 'ada', after: 1 });
+    await expect(late).rejects.toThrow('Version 2 was published in the meantime');
     const back = await there.rollback(1, { actor: 'eve' });
 
-    await expect(late).rejects.toThrow('Version 2 was published in the meantime');
     expect(back).toMatchObject({ version: 3, note: 'rollback to version 1' });
     expect(await here.history()).toMatchObject([
       { version: 3, actor: 'eve', changes: [{ before: '0.002', after: '0.001' }] },

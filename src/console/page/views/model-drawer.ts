@@ -32,7 +32,7 @@ export function modelParts(model: CatalogModel, page: PageContext, done: () => v
       el('h3', {}, 'Channels, and what they cost you'),
       channelTable(model, page),
     ]),
-    el('p', { class: 'actions' }, [
+    el('div', { class: 'actions' }, [
       link(page.href({ view: 'calls', params: { model: modelId } }), 'Calls of this model'),
       link(page.href({ view: 'channels', params: { model: modelId } }), 'State of its channels'),
     ]),

@@ -96,7 +96,7 @@ function modelList(all: readonly CatalogModel[], page: PageContext): HTMLElement
         kind: 'main',
         cell: (model) => nameCell(model, page.href(at(model.modelId))),
       },
-      { head: 'price', kind: 'wide', cell: ({ price }) => priceCell(price) },
+      { head: 'price, per million tokens', kind: 'wide', cell: ({ price }) => priceCell(price) },
       { head: 'groups', cell: ({ groups }) => groups.join(', ') || 'none' },
       { head: 'APIs', cell: ({ protocols }) => protocols?.join(', ') ?? 'by the listed price' },
       { head: 'context', kind: 'number', cell: ({ contextTokens }) => countText(contextTokens) },

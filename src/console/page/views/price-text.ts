@@ -11,8 +11,8 @@ export type Cost = StatedPrice | 'reported' | null;
 export const rateNames = {
   input: 'input',
   cachedInput: 'cached input',
-  cacheWrite5m: 'cache write, 5 min',
-  cacheWrite1h: 'cache write, 1 h',
+  cacheWrite5m: '5 min cache write',
+  cacheWrite1h: '1 h cache write',
   output: 'output',
   reasoning: 'reasoning',
   audioInput: 'audio input',
