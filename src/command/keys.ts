@@ -4,8 +4,8 @@
  */
 import type { Admin } from '../admin/admin.ts';
 import { given as stated } from '../admin/deps.ts';
-import type { KeySummary } from '../admin/key-summary.ts';
 import type { KeyListQuery } from '../admin/key-list.ts';
+import type { KeySummary } from '../admin/key-summary.ts';
 import type { AdminKeys } from '../admin/keys.ts';
 import type { IssuedKey } from '../issue-key.ts';
 import type { QuotaSubject } from '../ports/key-store.ts';
