@@ -65,10 +65,7 @@ export interface QuotaLimit {
 
 const limitSchema = strict('must be a limit: a subject and limitNanos', {
   subject: anId,
-  period: z
-    .string(`must be ${periodForm}`)
-    .refine(isPeriod, `must be ${periodForm}`)
-    .optional(),
+  period: z.string(`must be ${periodForm}`).refine(isPeriod, `must be ${periodForm}`).optional(),
   limitNanos: nanos,
   partition: aName.optional(),
 } satisfies Record<keyof QuotaLimit, z.ZodType>);
