@@ -4,6 +4,7 @@
  */
 import { maxNanos, type Nanos } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
+import { searchText } from './key-page.ts';
 import type { ApiKey, PeriodOfLimit, QuotaSubject } from './key-store.ts';
 import { defaultPartition } from './quota-input.ts';
 import type { KeyRateLimits } from './rates.ts';
@@ -104,6 +105,17 @@ export function joined(key: ApiKey, owner: KeyOwner | undefined): ApiKey {
     quota: [...own, subject],
     ...(rates === undefined ? {} : { sharedRates: [...(key.sharedRates ?? []), ...rates] }),
   };
+}
+
+/** The text that a search for owners looks into, in lower case. */
+export function ownerSearchText({ id, name, metadata }: KeyOwner): string {
+  return searchText([id, name], metadata);
+}
+
+/** A page from ordered owners, of which one more than the limit was read. */
+export function ownerPageOf(owners: readonly KeyOwner[], limit: number): OwnerPage {
+  const shown = owners.slice(0, limit);
+  return { owners: shown, next: owners.length > limit ? shown.at(-1)?.id : undefined };
 }
 
 /** A record with changes; members that a change sets to undefined are gone. */

@@ -35,7 +35,7 @@ export interface CheckedKeyPage {
   readonly limit: number;
 }
 
-const maxLabels = 4;
+const maxLabels = 2;
 
 /** @throws RangeError where the query is not valid */
 export function checkKeyPage(query: KeyPageQuery = {}): CheckedKeyPage {
@@ -52,11 +52,9 @@ export function checkKeyPage(query: KeyPageQuery = {}): CheckedKeyPage {
 }
 
 /** Checks the members that pages of keys and of owners share. */
-export function checkPage(query: {
-  readonly search?: string;
-  readonly after?: string;
-  readonly limit?: number;
-}): Pick<CheckedKeyPage, 'search' | 'after' | 'limit'> {
+export function checkPage(
+  query: { readonly search?: string; readonly after?: string; readonly limit?: number } = {},
+): Pick<CheckedKeyPage, 'search' | 'after' | 'limit'> {
   const { search, after = '', limit = 100 } = query;
   checkTexts({ search, after });
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
@@ -71,8 +69,13 @@ function checkTexts(texts: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** The text that a search looks into, in lower case. */
-export function searchedText(
+/** The text that a search for keys looks into, in lower case. */
+export function keySearchText({ id, group, owner, metadata }: ApiKey): string {
+  return searchText([id, group, owner], metadata);
+}
+
+/** Texts, and the values of metadata, in lower case. */
+export function searchText(
   texts: readonly (string | undefined)[],
   metadata: ApiKey['metadata'] = {},
 ): string {

@@ -6,7 +6,7 @@ import { type ErrorCode, isGatewayError } from '../../errors.ts';
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { exactIdOf, protocolsOf } from '../../ports/model-defaults.ts';
+import { exactIdOf, mayUse, protocolsOf } from '../../ports/model-defaults.ts';
 import type { Admitted, Held } from '../call-record.ts';
 import { checkByGuard } from '../guard.ts';
 import { checkCandidates, isOfferedToo } from '../models/admit.ts';
@@ -168,7 +168,7 @@ async function admittedWith(
 ): Promise<Admitted | undefined> {
   const { call, key, route, received } = admitted;
   const isOffered = protocolsOf(model).includes(call.protocol) || isOfferedToo(model, route);
-  if (!isOffered || !model.groups.includes(key.group)) return undefined;
+  if (!isOffered || !mayUse(key, model)) return undefined;
   try {
     checkCandidates(call, route.protocol, model);
     const plan = await plans.of(model, received.settings);

@@ -9,6 +9,7 @@ import { locationMembers, locationRemedies } from './location.ts';
 import { base, schemaCompatibility } from './sql/base.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
+import { keyOwners } from './sql/key-owners.ts';
 import { keysAndModels } from './sql/keys-and-models.ts';
 import { quotaBatches } from './sql/quota-batches.ts';
 import { quotaCare } from './sql/quota-care.ts';
@@ -46,6 +47,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  keyOwners,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */
