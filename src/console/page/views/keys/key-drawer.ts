@@ -8,7 +8,7 @@ import { canManage, type PageContext } from '../../context.ts';
 import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../../dialog.ts';
 import { button, type Child, el, link, timeOf } from '../../dom.ts';
 import { choiceField, textField } from '../../field.ts';
-import { clockText, spanText } from '../../format.ts';
+import { spanText } from '../../format.ts';
 import { factList, failure } from '../../panel.ts';
 import { rangeMs } from '../../route.ts';
 import { metadataOf, refusalList } from '../call-facts.ts';
@@ -156,14 +156,16 @@ function factsOf(key: Key, page: PageContext): Child {
       ['models', models === null ? 'all of the group' : models.join(', ')],
       ['rates', ratesText(rates, 'those of the gateway')],
       ['calls at once', maxConcurrentCalls === null ? 'any' : `${maxConcurrentCalls} at most`],
-      [
-        'expires',
-        expiresAtMs === null ? 'never' : timeOf(expiresAtMs, clockText(expiresAtMs, nowMs)),
-      ],
+      ['expires', expiresAtMs === null ? 'never' : timeOf(expiresAtMs, expiryText(expiresAtMs))],
       ['last used', lastUsed(lastUsedMs, nowMs)],
     ]),
     metadataOf(key.metadata),
   ];
+}
+
+/** A key may expire in another year, and is edited by its day in UTC. */
+function expiryText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** Each limit on a line of its own. */

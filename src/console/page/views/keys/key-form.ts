@@ -165,7 +165,7 @@ async function offerModels(
 ): Promise<void> {
   try {
     const { data } = await api.get<{ readonly data: readonly Model[] }>('/channels');
-    const groups = [...new Set(data.flatMap((model) => model.groups))].sort();
+    const groups = [...new Set(data.flatMap((model) => model.groups))];
     node.append(offerOf('groups', groups));
     if (input.value === '') input.value = groups[0] ?? '';
     models.offer(data);

@@ -7,25 +7,33 @@ import { type Child, el, type IconName, icon, link, timeOf } from '../../dom.ts'
 import { agoText, countText, exactMoney, moneyColumn } from '../../format.ts';
 import { type Column, table } from '../../panel.ts';
 
-export function keyTable(keys: readonly Key[], page: PageContext): HTMLElement {
+/** The keys of a page, or those of an owner, in a sheet that is narrower. */
+export function keyTable(
+  keys: readonly Key[],
+  page: PageContext,
+  { isOwned = false }: { readonly isOwned?: boolean } = {},
+): HTMLElement {
   const { owner: _open, ...params } = page.route().params;
   const place = (id: string) => ({ view: 'keys', id, params }) as const;
   const money = moneyColumn(keys.map((key) => mainOf(key)?.limitNanos ?? null));
+  const all: readonly Column<Key>[] = [
+    {
+      head: 'key',
+      kind: 'main',
+      cell: ({ id }) => link(page.href(place(id)), id, { class: 'id', 'data-focus': id }),
+    },
+    { head: 'owner', cell: (key) => whoseCell(key, page) },
+    { head: 'state', cell: (key) => keyState(key, page.nowMs()) },
+    { head: 'group', cell: ({ group }) => group },
+    ...budgetColumns<Key>(mainOf, money),
+    { head: 'running', kind: 'number', cell: (key) => countText(mainOf(key)?.runningCalls) },
+    { head: 'last used', cell: ({ lastUsedMs }) => lastUsed(lastUsedMs, page.nowMs()) },
+  ];
   return table<Key>({
     label: 'Keys',
-    columns: [
-      {
-        head: 'key',
-        kind: 'main',
-        cell: ({ id }) => link(page.href(place(id)), id, { class: 'id', 'data-focus': id }),
-      },
-      { head: 'owner', cell: (key) => whoseCell(key, page) },
-      { head: 'state', cell: (key) => keyState(key, page.nowMs()) },
-      { head: 'group', cell: ({ group }) => group },
-      ...budgetColumns<Key>(mainOf, money),
-      { head: 'running', kind: 'number', cell: (key) => countText(mainOf(key)?.runningCalls) },
-      { head: 'last used', cell: ({ lastUsedMs }) => lastUsed(lastUsedMs, page.nowMs()) },
-    ],
+    columns: isOwned
+      ? all.filter(({ head }) => !['owner', 'group', 'running'].includes(head))
+      : all,
     rows: keys,
     keyOf: ({ id }) => id,
     open: ({ id }) => page.go(place(id)),
@@ -86,9 +94,7 @@ function whoseCell({ owner, metadata }: Key, page: PageContext): Child {
   if (owner === null && labels === '') return '–';
   return [
     owner === null ? undefined : ownerLink(owner.id, page),
-    labels === ''
-      ? undefined
-      : el('span', { class: owner === null ? 'labels-text' : 'labels-text below' }, labels),
+    labels === '' ? undefined : el('span', { class: 'labels-text' }, labels),
   ];
 }
 

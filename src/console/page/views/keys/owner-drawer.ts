@@ -67,7 +67,7 @@ function keysOf({ id, keys: { data, next } }: OwnerDetail, page: PageContext): H
     ),
     data.length === 0
       ? empty(el('p', {}, 'No key names this owner yet. Set it when you issue or edit a key.'))
-      : keyTable(data, page),
+      : keyTable(data, page, { isOwned: true }),
     next === null
       ? undefined
       : link(page.href({ view: 'keys', params: { q: id } }), 'Find all its keys'),

@@ -41,8 +41,14 @@ function ownerTable(owners: readonly Owner[], page: PageContext): HTMLElement {
   return table<(typeof rows)[number]>({
     label: 'Owners',
     columns: [
-      { head: 'owner', kind: 'main', cell: ({ owner }) => ownerLink(owner.id, page) },
-      { head: 'name', cell: ({ owner }) => owner.name ?? '–' },
+      {
+        head: 'owner',
+        kind: 'main',
+        cell: ({ owner: { id, name } }) => [
+          ownerLink(id, page),
+          name === null ? undefined : el('span', { class: 'labels-text' }, name),
+        ],
+      },
       { head: 'state', cell: ({ owner }) => ownerState(owner) },
       ...budgetColumns<(typeof rows)[number]>(({ balances }) => balances?.[0], money),
     ],
