@@ -19,6 +19,11 @@ export interface TopUp {
   readonly subject?: string;
 }
 
+export function checkTopUp({ id }: Pick<TopUp, 'id'>): void {
+  if (typeof id === 'string' && id.length >= 1 && id.length <= 200) return;
+  throw invalid('id', 'id must be text of 1 to 200 characters.');
+}
+
 type Charged = Pick<ApiKey, 'quotaPartition'>;
 
 /** Returns whether the top-up was added before. */
@@ -28,9 +33,6 @@ export async function addToSubject(
   subject: QuotaSubject,
   { id, amountNanos }: Pick<TopUp, 'id' | 'amountNanos'>,
 ): Promise<boolean> {
-  if (typeof id !== 'string' || id.length < 1 || id.length > 200) {
-    throw invalid('id', 'id must be text of 1 to 200 characters.');
-  }
   // JSON keeps the parts apart, whatever characters they contain.
   const digest = hash('sha256', JSON.stringify([subject.id, id]), 'base64url');
   const row = { ...rowOf(key, subject, deps), id: `topup_${digest}` };

@@ -151,6 +151,8 @@ export interface SubjectBalance {
    * `2026-11.15` for a month that begins on its anchor day.
    */
   readonly periodName: string;
+  /** The only models whose calls are charged to it; undefined for all. */
+  readonly models: readonly string[] | undefined;
   /** The limit of this period, including what was added to it. */
   readonly limitNanos: Nanos;
   /** The part of the limit that was added for this period; may be negative. */
@@ -202,7 +204,7 @@ export async function readBalance(
 }
 
 function balanceOf(
-  { id, period, anchorDay, limitNanos }: QuotaSubject,
+  { id, period, anchorDay, models, limitNanos }: QuotaSubject,
   name: string,
   state: QuotaState | undefined,
 ): SubjectBalance {
@@ -217,6 +219,7 @@ function balanceOf(
     period,
     anchorDay,
     periodName: name,
+    models,
     limitNanos: limit,
     extraNanos,
     usedNanos,

@@ -6,7 +6,7 @@ import { ownerSubjectId } from '../ports/key-owner.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { isNanos } from '../ports/quota-input.ts';
 import { AdminError, invalid } from './admin-error.ts';
-import { addToSubject, rowOf, type TopUp } from './balance-changes.ts';
+import { addToSubject, checkTopUp, rowOf, type TopUp } from './balance-changes.ts';
 import { type AdminDeps, given, type Page } from './deps.ts';
 import { issueChange, issuedChange, madeChange, requestedChange } from './key-audit.ts';
 import { type IssuedBatch, issueBatch } from './key-batch.ts';
@@ -198,6 +198,7 @@ async function setLimit(
 }
 
 async function addMoney(deps: AdminDeps, id: string, topUp: TopUp): Promise<ToppedUpKey> {
+  checkTopUp(topUp);
   const key = await keyOf(deps, id);
   const repeated = await addToSubject(deps, key, subjectOf(key, topUp.subject), topUp);
   return { ...(await summaryOf(key, deps)), repeated };

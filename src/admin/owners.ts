@@ -12,7 +12,7 @@ import { ownerSchema } from '../ports/owner-schema.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import { setUpProblems } from '../ports/set-up.ts';
 import { AdminError, keepInDatabase, notSupported, problemsError } from './admin-error.ts';
-import { addToSubject, type TopUp } from './balance-changes.ts';
+import { addToSubject, checkTopUp, type TopUp } from './balance-changes.ts';
 import { type AdminDeps, given, limitOf, type Page, type PageQuery } from './deps.ts';
 import { madeChange, requestedChange } from './key-audit.ts';
 import { listKeys } from './key-list.ts';
@@ -109,6 +109,7 @@ export function adminOwners(deps: AdminDeps): AdminOwners {
       return audit.run(
         { actor, action: 'owner.top_up', target: id, change },
         async () => {
+          checkTopUp(topUp);
           const owner = await ownerOf(deps, id);
           const repeated = await addToSubject(deps, {}, ownerSubject(owner), topUp);
           return { ...(await summaryOf(owner, deps)), repeated };

@@ -26,11 +26,21 @@ export function fitsPeriod(limit: {
 
 export const anchorForm = "must stand beside the period 'month'";
 
+/** Each call compares its model with all of them. */
+const maxModels = 256;
+const modelsForm = "must be a list of models: ['gpt-4o']";
+
+const modelNames = z
+  .array(text('must be the id of a model'), modelsForm)
+  .min(1, modelsForm)
+  .max(maxModels, `must have at most ${maxModels} models`);
+
 const subjectMembers = {
   id: anId,
   period,
   anchorDay: anchorDay.optional(),
   limitNanos: nanos.optional(),
+  models: modelNames.optional(),
   maxConcurrentCalls: positive.optional(),
   visible: flag.optional(),
 } satisfies Record<keyof QuotaSubject, z.ZodType>;
@@ -70,10 +80,6 @@ function isSameRow(one: Named, other: Named): boolean {
   return id === other.id && period === other.period && anchorDay === (other.anchorDay ?? 1);
 }
 
-/** Each call compares its model with all of them. */
-const maxModels = 256;
-const modelsForm = "must be a list of models: ['gpt-4o']";
-
 /** A `Date` can't represent a later time. */
 const lastDateMs = 8_640_000_000_000_000;
 const expiryForm = 'must be Unix milliseconds, a positive integer';
@@ -82,11 +88,7 @@ const expiryForm = 'must be Unix milliseconds, a positive integer';
 export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
   id: anId,
   group: text('must be the name of a group; it decides which models the key may use'),
-  models: z
-    .array(text('must be the id of a model'), modelsForm)
-    .min(1, modelsForm)
-    .max(maxModels, `must have at most ${maxModels} models`)
-    .optional(),
+  models: modelNames.optional(),
   owner: anId.optional(),
   disabled: flag,
   expiresAtMs: z
@@ -122,7 +124,7 @@ export const keyRecordSchema: z.ZodType = z.looseObject(keyMembers);
 /** The remedy for each optional member. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['anchorDay', 'Leave it out for the first day of the month'],
-  ['models', 'Leave it out for all models of the group'],
+  ['models', 'Leave it out for all models'],
   ['owner', 'Leave it out for none'],
   ['expiresAtMs', 'Leave it out for a key that does not expire'],
   ['limitNanos', 'Leave it out if the quota store has the limit'],

@@ -30,6 +30,12 @@ export interface QuotaSubject extends PeriodOfLimit {
    * Leave it out where the limit is kept in the quota store and set by `adjust({ limit })`.
    */
   readonly limitNanos?: Nanos;
+  /**
+   * The only models whose calls are held and charged on this subject: ids and aliases, or the id of
+   * a wildcard for all models that it serves. A call that no subject of its key is for is refused,
+   * and none falls back to a model that a further subject is for. Default: all models.
+   */
+  readonly models?: readonly string[];
   /** How many calls of this subject may run at once. Default: unbounded. */
   readonly maxConcurrentCalls?: number;
   /**
@@ -59,14 +65,17 @@ export interface ApiKey {
   readonly disabled: boolean;
   /** Unix milliseconds; the key is refused from then on. */
   readonly expiresAtMs?: number;
-  /** 1 to 8 subjects with distinct ids. Every call is held and charged in full on each of them. */
+  /**
+   * 1 to 8 subjects with distinct ids. Every call is held and charged in full on each of them that
+   * is for its model.
+   */
   readonly quota: readonly QuotaSubject[];
   /**
    * The shard that holds all subjects of the key. Default: one for all keys. It must never change
    * during a key's life.
    */
   readonly quotaPartition?: string;
-  /** How many calls of this key may run at once, checked in the same atomic step as the hold. */
+  /** How many calls of this key may run at once, whatever their models, checked in the same atomic step as the hold. */
   readonly maxConcurrentCalls?: number;
   /**
    * How many calls and tokens the key may use per minute, hour and day: its own limits, lower ones

@@ -247,7 +247,6 @@ describe('every change', () => {
   it('is refused with a body that is too large, not JSON, or has an unknown member', async () => {
     const { server } = await open();
     const bodies: readonly (readonly [unknown, number])[] = [
-      [`{"a":"${'x'.repeat(65_536)}"}`, 413],
       ['{', 400],
       ['[]', 400],
       ['"text"', 400],
@@ -255,8 +254,9 @@ describe('every change', () => {
       [{ unknown: 1 }, 400],
     ];
 
-    for (const { path } of posts) {
-      for (const [body, status] of bodies) {
+    for (const { path, maxBodyBytes = 65_536 } of posts) {
+      const tooLarge = `{"a":"${'x'.repeat(maxBodyBytes)}"}`;
+      for (const [body, status] of [...bodies, [tooLarge, 413] as const]) {
         const reply = await server.call({ method: 'POST', path, headers: changing, body });
 
         expect(reply.status, `${path} ${String(body).slice(0, 20)}`).toBe(status);

@@ -39,6 +39,7 @@ const issueBody = z.strictObject({
         ...limitPeriod,
         period: limitPeriod.period.unwrap(),
         limitNanos: nanos.exactOptional(),
+        models: models.exactOptional(),
         maxConcurrentCalls: count.exactOptional(),
         visible: z.boolean().exactOptional(),
       }),
@@ -62,15 +63,16 @@ const keyQuery = z.strictObject({
 
 /** `metadata.user=ada`, or `metadata[user]=ada` as clients of the document send it. */
 function withMetadata(query: unknown): unknown {
-  const metadata: Record<string, unknown> = {};
-  const rest: Record<string, unknown> = {};
+  const labelled: (readonly [string, unknown])[] = [];
+  const rest: (readonly [string, unknown])[] = [];
   for (const [name, value] of Object.entries(query ?? {})) {
     const [, dotted, bracketed] = /^metadata(?:\.(.+)|\[(.+)\])$/s.exec(name) ?? [];
     const label = dotted ?? bracketed;
-    if (label === undefined) rest[name] = value;
-    else metadata[label] = value;
+    if (label === undefined) rest.push([name, value]);
+    else labelled.push([label, value]);
   }
-  return Object.keys(metadata).length === 0 ? rest : { ...rest, metadata };
+  const metadata = Object.fromEntries(labelled);
+  return Object.fromEntries(labelled.length === 0 ? rest : [...rest, ['metadata', metadata]]);
 }
 
 /** 5,000 keys with some labels each. */

@@ -94,12 +94,13 @@ function usedIn(period: QuotaPeriod, own: Balance | undefined): number | null {
 }
 
 function exactAmounts(balance: Balance, nowMs: number): JsonObject {
-  const { id, period, anchorDay } = balance.subject;
+  const { id, period, anchorDay, models } = balance.subject;
   const nextMs = nextPeriodMs(balance.subject, nowMs);
   return {
     subject: id,
     period,
     ...(anchorDay === undefined ? {} : { anchor_day: anchorDay }),
+    ...(models === undefined ? {} : { models }),
     limit: formatMoney(balance.limit),
     used: formatMoney(balance.used),
     held: formatMoney(balance.held),

@@ -139,13 +139,14 @@ function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
 }
 
 function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | undefined {
-  const { period, anchorDay, limitNanos, maxConcurrentCalls, visible } = subject;
+  const { period, anchorDay, limitNanos, models, maxConcurrentCalls, visible } = subject;
   if (!isPrintableId(subject.id)) return '.id';
   if (period !== 'total' && period !== 'day' && period !== 'month' && period !== 'week') {
     return '.period';
   }
   if (anchorDay !== undefined && !isAnchorDay(anchorDay, period)) return '.anchorDay';
   if (limitNanos !== undefined && !isNanos(limitNanos)) return '.limitNanos';
+  if (models !== undefined && !areModels(models)) return '.models';
   if (visible !== undefined && typeof visible !== 'boolean') return '.visible';
   if (maxConcurrentCalls !== undefined && !isCount(maxConcurrentCalls)) {
     return '.maxConcurrentCalls';

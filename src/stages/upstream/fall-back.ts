@@ -17,6 +17,7 @@ import { limitFallback } from '../rates/limit-model.ts';
 import { relayedChannels } from '../references/relayed-channels.ts';
 import { growHold } from '../settle/cover-prompt.ts';
 import { holdFor } from '../settle/hold.ts';
+import { coversModel } from '../settle/reserve.ts';
 import type { UpstreamOutcome, Upstreams } from './attempt.ts';
 import { callUpstream } from './call-upstream.ts';
 import { choose } from './choose-channel.ts';
@@ -158,6 +159,8 @@ async function candidateFor(
   // The hold of a free call has no line that a charge could be booked on.
   if (candidate === undefined) return undefined;
   if (candidate.hold.nanos > 0n && settlement.reservation.nanos === 0n) return undefined;
+  // Nor has it a line for a budget that is only for the other model.
+  if (!coversModel(settlement.reservation, candidate)) return undefined;
   return ifGuardAllows(candidate, upstreams.emit);
 }
 

@@ -145,12 +145,14 @@ function subjectsFrom(value: JsonValue | undefined): readonly QuotaSubject[] {
 function subjectFrom(value: JsonValue): QuotaSubject {
   const id = member(value, 'id');
   const maxConcurrentCalls = countFrom(value, 'maxConcurrentCalls');
+  const models = member(value, 'models');
   const visible = member(value, 'visible');
   if (typeof id !== 'string') corrupt('record');
   if (visible !== undefined && typeof visible !== 'boolean') corrupt('record');
   return {
     id,
     ...limitFrom(value),
+    ...(models === undefined ? {} : { models: textsFrom(models) }),
     ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
     ...(visible === undefined ? {} : { visible }),
   };

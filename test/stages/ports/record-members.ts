@@ -48,7 +48,16 @@ export const keyRecord: Readonly<Record<keyof ApiKey, unknown>> = {
   owner: 'acme',
   disabled: false,
   expiresAtMs: 4_000_000_000_000,
-  quota: [{ ...subject, period: 'month', anchorDay: 15, maxConcurrentCalls: 2, visible: true }],
+  quota: [
+    {
+      ...subject,
+      period: 'month',
+      anchorDay: 15,
+      models: ['gpt-5'],
+      maxConcurrentCalls: 2,
+      visible: true,
+    },
+  ],
   quotaPartition: 'eu',
   maxConcurrentCalls: 5,
   rates: [
@@ -78,6 +87,8 @@ export const keyMembers: readonly Member[] = [
   ['quota.0.id', 'ada'],
   ['quota.0.period', 'month'],
   ['quota.0.anchorDay', 15],
+  ['quota.0.models', ['gpt-5']],
+  ['quota.0.models.0', 'gpt-5'],
   ['quota.0.limitNanos', 100n],
   ['quota.0.maxConcurrentCalls', 2],
   ['quota.0.visible', true],
