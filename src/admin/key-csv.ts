@@ -143,6 +143,7 @@ function headingProblems(names: readonly string[]): readonly string[] {
 
 function readRow({ cells }: CsvRow, names: readonly string[], input: KeyCsvInput) {
   const sentences: string[] = [];
+  const wrong = new Set<string>();
   let members: Partial<Members> = {};
   let metadata: Readonly<Record<string, string>> = {};
   if (cells.length !== names.length) {
@@ -157,28 +158,44 @@ function readRow({ cells }: CsvRow, names: readonly string[], input: KeyCsvInput
       continue;
     }
     const found = readers[name]?.(text, input) ?? {};
-    if (typeof found === 'string') sentences.push(`${name} ${found}`);
-    else members = { ...members, ...found };
+    if (typeof found !== 'string') {
+      members = { ...members, ...found };
+      continue;
+    }
+    wrong.add(name);
+    sentences.push(`${name} ${found}`);
   }
   if (Object.keys(metadata).length > 0) members = { ...members, metadata };
-  if (sentences.length === 0) sentences.push(...conflicts(members));
-  return { members, sentences };
+  const conflicts = conflictsIn(members).filter(({ of }) => of.every((name) => !wrong.has(name)));
+  return { members, sentences: [...sentences, ...conflicts.map(({ sentence }) => sentence)] };
 }
 
-function conflicts(members: Partial<Members>): readonly string[] {
+/** What is missing or does not go together, and the cells whose mistakes could explain it. */
+function conflictsIn(members: Partial<Members>) {
   const { group, limitNanos, owner, period, anchorDay } = members;
+  const hasNoLimit = limitNanos === undefined;
   return [
-    ...(group === undefined ? ['group is missing: it decides the models of the key.'] : []),
-    ...(limitNanos === undefined && owner === undefined
-      ? ['limit is missing: a key needs a limit or an owner.']
-      : []),
-    ...(limitNanos === undefined && period !== undefined
-      ? ['period needs a limit: without one, the limit is that of the owner.']
-      : []),
-    ...(anchorDay !== undefined && period !== 'month'
-      ? ['anchor_day must stand beside the period month.']
-      : []),
-  ];
+    {
+      of: ['group'],
+      isThere: group === undefined,
+      sentence: 'group is missing: it decides the models of the key.',
+    },
+    {
+      of: ['limit', 'owner'],
+      isThere: hasNoLimit && owner === undefined,
+      sentence: 'limit is missing: a key needs a limit or an owner.',
+    },
+    {
+      of: ['limit'],
+      isThere: hasNoLimit && owner !== undefined && period !== undefined,
+      sentence: 'period needs a limit: without one, the limit is that of the owner.',
+    },
+    {
+      of: ['period'],
+      isThere: anchorDay !== undefined && period !== 'month',
+      sentence: 'anchor_day must stand beside the period month.',
+    },
+  ].filter(({ isThere }) => isThere);
 }
 
 function repeatedIds(rows: readonly KeyRow[]): readonly RowProblem[] {

@@ -154,6 +154,7 @@ describe('a file of keys', () => {
         'id,group,limit,period,anchor_day,rates,max_calls,expires,owner',
         'ada,staff,5,year,,,,,',
         'bob,,,,,,,,',
+        'dan,,x,,,,,,',
         'ada,staff,0,50,,,,,',
         'eve,staff,5,day,3,,,,',
         'joe,staff,5,month,32,calls=60,0,2026-01-01,a b',
@@ -165,9 +166,9 @@ describe('a file of keys', () => {
 
     expect(rows).toEqual([]);
     expect(problems.map(({ line: at, sentence }) => `${at} ${sentence.split(' ')[0]}`)).toEqual([
-      ...['2 period', '3 group', '3 limit', '4 period', '4 id', '5 anchor_day'],
-      ...['6 anchor_day', '6 rates', '6 max_calls', '6 expires', '6 owner'],
-      ...['7 period', '8 id', '8 expires', '9 The', '9 id'],
+      ...['2 period', '3 group', '3 limit', '4 limit', '4 group', '5 period', '5 id'],
+      ...['6 anchor_day', '7 anchor_day', '7 rates', '7 max_calls', '7 expires', '7 owner'],
+      ...['8 period', '9 id', '9 expires', '10 The', '10 id'],
     ]);
   });
 

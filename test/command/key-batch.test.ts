@@ -37,7 +37,7 @@ describe('tollgate keys issue --batch', () => {
 
     expect([issued.code, issued.out]).toEqual([
       0,
-      'Issued 2 keys. Their secrets are in secrets.csv, and nowhere else.\n',
+      'Issued 2 keys. The secrets are in secrets.csv, and nowhere else.\n',
     ]);
     expect(issued.err).toContain('No model serves the group stuff.');
     expect(rowsOf(folder.folder)).toEqual([

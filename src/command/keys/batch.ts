@@ -122,7 +122,8 @@ function report(given: Given, batch: IssuedBatch, secrets: string): void {
   if (json) {
     printJson(around, { ...batch, secrets, data: data.map(({ secret: _, ...row }) => row) });
   } else {
-    around.out(`Issued ${issued} keys. Their secrets are in ${secrets}, and nowhere else.\n`);
+    const keys = issued === 1 ? '1 key' : `${issued} keys`;
+    around.out(`Issued ${keys}. The secrets are in ${secrets}, and nowhere else.\n`);
   }
   for (const warning of warnings) around.err(`${warning}\n`);
   if (existed > 0) {

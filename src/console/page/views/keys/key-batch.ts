@@ -153,6 +153,10 @@ function summaryOf(rows: readonly KeyRow[]): HTMLElement | undefined {
   return el('p', { class: 'good' }, icon('ok'), ` ${keys} ready to be issued.`);
 }
 
+function keysText(count: number): string {
+  return count === 1 ? '1 key was' : `${countText(count)} keys were`;
+}
+
 function problemList(problems: readonly RowProblem[]): HTMLElement {
   const count = problems.length === 1 ? '1 problem' : `${countText(problems.length)} problems`;
   return el('div', { class: 'csv-problems', tabindex: '0', role: 'group', 'aria-label': count }, [
@@ -175,7 +179,7 @@ function secretsStep(batch: IssuedBatch, rows: readonly KeyRow[], dialog: OpenDi
     );
   };
   const sentences = [
-    `${countText(issued)} keys were issued. Their secrets are in this file, and nowhere else:`,
+    `${keysText(issued)} issued. Their secrets are in this file, and nowhere else:`,
     existed === 0
       ? undefined
       : `${countText(existed)} existed and were left as they are. Their rows have no secret: if it ` +
