@@ -162,7 +162,7 @@ it("Stripe's meter events", async () => {
 
 it('a cache of answers', async () => {
   const { cachedAnswers } = await recipe<{
-    cachedAnswers: (client: UpstreamClient, answers: Map<string, never>) => UpstreamClient;
+    cachedAnswers: (client: UpstreamClient, answers: Map<string, unknown>) => UpstreamClient;
   }>('A cache of answers');
   const { call } = await serving({ upstream: cachedAnswers(undiciClient(), new Map()) });
 
