@@ -10,7 +10,7 @@ import { base, schemaCompatibility } from './sql/base.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
 import { keysAndModels } from './sql/keys-and-models.ts';
-import { quotaBatches } from './sql/quota-batches.ts';
+import { quotaBalances, quotaBatches } from './sql/quota-batches.ts';
 import { quotaCare } from './sql/quota-care.ts';
 import { quotaOperations } from './sql/quota-operations.ts';
 import { quotaSteps } from './sql/quota-steps.ts';
@@ -46,6 +46,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  quotaBalances,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */
