@@ -20,6 +20,7 @@ import {
 } from './command.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { keyCommands } from './keys.ts';
+import { notifyTest } from './notify.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';
@@ -117,5 +118,6 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...[report, calls, refusals, deletion],
   ...[channels, ...processChanges],
+  notifyTest,
   schema,
 ];
