@@ -12,7 +12,7 @@ import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
 import { keyOwners } from './sql/key-owners.ts';
 import { keysAndModels } from './sql/keys-and-models.ts';
-import { quotaBatches } from './sql/quota-batches.ts';
+import { quotaBalances, quotaBatches } from './sql/quota-batches.ts';
 import { quotaCare } from './sql/quota-care.ts';
 import { quotaOperations } from './sql/quota-operations.ts';
 import { quotaSteps } from './sql/quota-steps.ts';
@@ -50,6 +50,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   responseTable,
   auditTable,
   keyOwners,
+  quotaBalances,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */
