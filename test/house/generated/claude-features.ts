@@ -7,11 +7,17 @@ import {
 import { table } from './table.ts';
 
 export function claudeTable(host: ClaudeHost): string {
-  const rows = claudeFeatures.flatMap((feature) => {
+  const flags = new Map<string, string[]>();
+  for (const feature of claudeFeatures) {
     const support = feature[host];
-    return support === undefined ? [] : [[flagOf(feature), whatHappens(feature, support)]];
-  });
-  return table(['flag', 'what happens'], rows);
+    if (support === undefined) continue;
+    const what = whatHappens(feature, support);
+    flags.set(what, [...(flags.get(what) ?? []), flagOf(feature)]);
+  }
+  return table(
+    ['flag', 'what happens'],
+    [...flags].map(([what, names]) => [names.join(', '), what]),
+  );
 }
 
 type Support = NonNullable<ClaudeFeature[ClaudeHost]>;

@@ -43,14 +43,21 @@ function adviceIn(page: string, code: ErrorCode): string {
 /** The reasons of docs/events.md, together where the remedy is the same. */
 export function reasonsTable(): string {
   const byRemedy = new Map<string, string[]>();
+  const harmless: string[] = [];
   for (const reason of failureReasons) {
-    const { meaning, remedy = '-' } = failureMeanings[reason];
-    const lines = byRemedy.get(remedy) ?? [];
-    byRemedy.set(remedy, [...lines, `\`${reason}\`: ${linked(meaning)}`]);
+    const { meaning, remedy } = failureMeanings[reason];
+    if (remedy === undefined) harmless.push(`\`${reason}\``);
+    else {
+      const line = `\`${reason}\`: ${linked(meaning)}`;
+      byRemedy.set(remedy, [...(byRemedy.get(remedy) ?? []), line]);
+    }
   }
   return table(
     ['reason: what happened', 'what to do'],
-    [...byRemedy].map(([remedy, lines]) => [lines.join('<br>'), linked(remedy)]),
+    [
+      ...[...byRemedy].map(([remedy, lines]) => [lines.join('<br>'), linked(remedy)]),
+      [`${harmless.join(', ')}: as the name says`, 'nothing'],
+    ],
   );
 }
 

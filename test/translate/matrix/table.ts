@@ -17,19 +17,26 @@ export function table(corner: string, titles: readonly string[], rows: readonly 
   ].join('\n');
 }
 
-/** A row of which nothing is lost and nothing changes. */
-const isCarried = ({ cells }: Row): boolean =>
-  cells.every((cell) => ['carried', 'relayed', '—'].includes(cell));
-
-/** As {@link table}, with one row for all that arrives with its meaning everywhere. */
+/** As {@link table}, with one row for all that meets the same fate; first what arrives. */
 export function shortTable(
   corner: string,
   titles: readonly string[],
   rows: readonly Row[],
 ): string {
-  const carried = rows.filter(isCarried).map(({ title }) => title);
-  const all = { title: carried.join('; '), cells: titles.map(() => 'carried') };
-  return table(corner, titles, [all, ...rows.filter((row) => !isCarried(row))]);
+  const groups = new Map<string, Row>();
+  const sorted = [...rows.filter(isCarried), ...rows.filter((row) => !isCarried(row))];
+  for (const row of sorted) {
+    const cells = isCarried(row) ? row.cells.map(() => 'carried') : row.cells;
+    const name = cells.join();
+    const { title } = groups.get(name) ?? {};
+    groups.set(name, { title: title === undefined ? row.title : `${title}; ${row.title}`, cells });
+  }
+  return table(corner, titles, [...groups.values()]);
+}
+
+/** Nothing is lost, and nothing changes. */
+function isCarried({ cells }: Row): boolean {
+  return cells.every((cell) => ['carried', 'relayed', '—'].includes(cell));
 }
 
 /** What stands between the marks of that name in a document of the repository. */
