@@ -20,6 +20,7 @@ import type {
 import { type AdminKeys, adminKeys } from './keys.ts';
 import { liveFigures, liveTypes } from './live.ts';
 import { adminNow, type ReadNow } from './now.ts';
+import { type AdminOwners, adminOwners } from './owners.ts';
 import { type AdminRefusals, adminRefusals } from './refusals.ts';
 import { type AdminUsageReports, adminUsage } from './usage.ts';
 
@@ -63,6 +64,8 @@ export interface AdminCapabilities {
   readonly issueKeys: boolean;
   readonly changeKeys: boolean;
   readonly removeKeys: boolean;
+  readonly listOwners: boolean;
+  readonly changeOwners: boolean;
   readonly usageReports: boolean;
   readonly usageRecords: boolean;
   readonly refusalReports: boolean;
@@ -86,6 +89,7 @@ export interface Admin {
   readonly keyCacheMs: number | undefined;
   readonly clock: Clock;
   readonly keys: AdminKeys;
+  readonly owners: AdminOwners;
   readonly calls: AdminCalls;
   readonly usage: AdminUsageReports;
   readonly refusals: AdminRefusals;
@@ -160,6 +164,7 @@ export function createAdmin(options: AdminOptions): Admin {
     clock,
     audit,
     keys: adminKeys(deps),
+    owners: adminOwners(deps),
     calls: adminCalls(deps),
     usage: adminUsage(deps),
     refusals: adminRefusals(deps),
@@ -180,6 +185,8 @@ function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminC
     issueKeys: keys.issue !== undefined,
     changeKeys: keys.update !== undefined && keys.get !== undefined,
     removeKeys: keys.remove !== undefined,
+    listOwners: keys.owners !== undefined,
+    changeOwners: keys.owners?.update !== undefined,
     usageReports: usage.usageReport !== undefined,
     usageRecords: usage.usageRecords !== undefined,
     refusalReports: usage.refusalReport !== undefined,

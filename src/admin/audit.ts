@@ -19,12 +19,19 @@ import { csvLine } from './csv.ts';
 /** The actions that the audit trail records: changes, and sign-ins to the console with a link. */
 export type AdminAction =
   | 'key.issue'
+  | 'key.batch'
+  | 'key.edit'
   | 'key.rotate'
   | 'key.disable'
   | 'key.enable'
   | 'key.limit'
   | 'key.top_up'
   | 'key.remove'
+  | 'owner.create'
+  | 'owner.edit'
+  | 'owner.limit'
+  | 'owner.top_up'
+  | 'owner.remove'
   | 'call.resolve'
   | 'channel.disable'
   | 'channel.enable'
@@ -52,7 +59,7 @@ export interface AuditSubject {
    */
   readonly actor: string;
   readonly action: AdminAction;
-  /** The id of the key, the request or the channel; undefined where there is none yet. */
+  /** The id of the key, owner, batch, request or channel; undefined where there is none yet. */
   readonly target: string | undefined;
   readonly change: AuditChange;
 }

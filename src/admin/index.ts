@@ -18,7 +18,13 @@ export {
   type AdminOptions,
   createAdmin,
 } from './admin.ts';
-export { AdminError, type AdminErrorCode, adminStatusOf, isAdminError } from './admin-error.ts';
+export {
+  AdminError,
+  type AdminErrorCode,
+  type AdminProblem,
+  adminStatusOf,
+  isAdminError,
+} from './admin-error.ts';
 export type {
   AdminAction,
   Audit,
@@ -28,6 +34,7 @@ export type {
   AuditTrailPage,
   AuditTrailQuery,
 } from './audit.ts';
+export type { TopUp } from './balance-changes.ts';
 export type {
   AttemptDetail,
   CallDetail,
@@ -58,22 +65,39 @@ export type {
   ChannelSwitch,
   ModelChannels,
 } from './channels.ts';
-export type { AdminCatalog, AdminKeyCache, AdminKeyStore, AdminOwnedStore, Page } from './deps.ts';
+export type {
+  AdminCatalog,
+  AdminKeyCache,
+  AdminKeyStore,
+  AdminOwnedStore,
+  AdminOwnerTable,
+  Page,
+} from './deps.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
 export type { AdminAccess, AdminSession, Authorize } from './http/request.ts';
-export type { KeyBalance, KeySummary } from './key-summary.ts';
+export type { BatchRow, IssuedBatch } from './key-batch.ts';
+export type { KeyEdit } from './key-edit.ts';
+export type { KeyListQuery, KeySort } from './key-list.ts';
+export type { KeyBalance, KeySummary, OwnerOfKey, SubjectBalance } from './key-summary.ts';
 export type {
   AdminKeys,
-  KeyListQuery,
   LimitChange,
   RotatedKey,
   RotateOptions,
   ToppedUpKey,
-  TopUp,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
+export type {
+  AdminOwners,
+  NewOwner,
+  OwnerDetail,
+  OwnerEdit,
+  OwnerListQuery,
+  OwnerSummary,
+  ToppedUpOwner,
+} from './owners.ts';
 export type { RefusalCount } from './refusal-counts.ts';
 export type {
   AdminRefusals,

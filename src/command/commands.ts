@@ -22,7 +22,8 @@ import {
 } from './command.ts';
 import { completionOf } from './completion.ts';
 import { configJsonSchema } from './config/json-schema.ts';
-import { keyCommands } from './keys.ts';
+import { keyCommands } from './keys/keys.ts';
+import { notifyTest } from './notify.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';
@@ -122,6 +123,7 @@ export const commands: readonly Command[] = [
   ...[report, calls, refusals, deletion],
   ...[channels, ...processChanges],
   ...[...catalogCommands, audit, consoleLink],
+  notifyTest,
   schema,
   completionOf(() => commands),
 ];

@@ -183,7 +183,7 @@ async function answerOf<R extends IncomingMessage>(
 }
 
 async function checkedBody(
-  { method, action }: Route,
+  { method, action, maxBodyBytes }: Route,
   request: IncomingMessage,
   { can, via }: AdminAccess,
   clock: Clock,
@@ -193,7 +193,7 @@ async function checkedBody(
     throw new AdminError('read_only', 'Your access is read-only. A change needs `manage`.');
   }
   checkChange(request, via);
-  return readJson(request, clock);
+  return readJson(request, clock, maxBodyBytes);
 }
 
 /** A parameter that was sent twice becomes a list, which the schemas refuse. */

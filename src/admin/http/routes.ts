@@ -8,6 +8,7 @@ import { callRoutes, refusalRoutes } from './call-routes.ts';
 import { catalogRoutes } from './catalog-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { ownerRoutes } from './owner-routes.ts';
 import type { Route } from './route.ts';
 
 /** Every route except `/session`, `/events` and `/openapi.json`. */
@@ -15,6 +16,7 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...refusalRoutes,
   ...keyRoutes,
+  ...ownerRoutes,
   ...channelRoutes,
   ...catalogRoutes,
   ...auditRoutes,

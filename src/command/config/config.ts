@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
+import { notifyMembers } from '../../notify/options.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
@@ -304,6 +305,19 @@ const metrics = strict('must be an object: { port: 9464 }', {
   .optional()
   .describe('Metrics for Prometheus on a port of their own: docs/metrics.md. Needs `prom-client`.');
 
+const notify = z
+  .array(
+    strict(`must be an object: { url: "https://…", secret: "${referenceTo('NAME')}" }`, {
+      ...notifyMembers,
+    }),
+    'must be a list of endpoints',
+  )
+  .optional()
+  .describe(
+    'Where notifications go: a list of `url`, `secret`, and optionally `on`, `metadata` and ' +
+      '`name`: docs/notifications.md.',
+  );
+
 const readiness = strict('must be an object: { stores: true }', {
   stores: flag
     .default(false)
@@ -334,11 +348,13 @@ export const configForm = strict('must be an object: { catalog: … }', {
   audit,
   retention,
   metrics,
+  notify,
   readiness,
   shutdown,
 });
 
 export type ServeConfig = z.output<typeof configForm>;
+export type NotifyConfig = NonNullable<ServeConfig['notify']>[number];
 export type AdminConfig = NonNullable<ServeConfig['admin']>;
 export type FixedKey = z.output<typeof fixedKey>;
 export type FailedKeyLimitConfig = NonNullable<z.output<typeof failedKeys>>;

@@ -370,6 +370,7 @@ function changedAtStart(before: ServeConfig, after: ServeConfig): readonly strin
     ['admin', before.admin, after.admin],
     ['audit', before.audit, after.audit],
     ['metrics', before.metrics, after.metrics],
+    ['notify', before.notify, after.notify],
     ['stores', before.stores, after.stores],
     ['keys.pepper', before.keys.pepper, after.keys.pepper],
     ['keys.cacheMs', before.keys.cacheMs, after.keys.cacheMs],

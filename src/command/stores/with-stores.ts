@@ -113,6 +113,8 @@ export interface AdminNeeds {
   readonly needsQuota?: boolean;
   /** The task deletes stored replies. */
   readonly forgets?: boolean;
+  /** The task reads the usage log, if it can be opened. */
+  readonly readsUsage?: boolean;
 }
 
 /**
@@ -122,7 +124,7 @@ export interface AdminNeeds {
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
-  { needsQuota = false, forgets = false }: AdminNeeds = {},
+  { needsQuota = false, forgets = false, readsUsage = false }: AdminNeeds = {},
 ): Promise<number> {
   const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
   const run = async (open: OpenStores): Promise<number> => {
@@ -135,10 +137,10 @@ export function withAdmin(
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
     const catalog = await knownCatalog(open);
-    const admin = createAdmin({
-      ...{ gateway, keys, quota, catalog, ...replies, onAudit, clock },
-      ...auditOf(open, err),
-    });
+    const usage = readsUsage ? openUsage(open) : {};
+    const stores = { keys, quota, catalog, usage, ...replies };
+    const audit = auditOf(open, err);
+    const admin = createAdmin({ gateway, ...stores, onAudit, ...audit, clock });
     try {
       return await task(admin, open);
     } finally {
@@ -146,9 +148,10 @@ export function withAdmin(
       await gateway.close();
     }
   };
+  const optional: readonly Need[] = readsUsage ? ['usage'] : [];
   return needsQuota
-    ? withStores(given, [...needs, 'quota'], run, ['audit'])
-    : withStores(given, needs, run, ['quota', 'audit']);
+    ? withStores(given, [...needs, 'quota'], run, [...optional, 'audit'])
+    : withStores(given, needs, run, ['quota', ...optional, 'audit']);
 }
 
 /**
@@ -166,6 +169,12 @@ export function auditOf(
   if (failure !== undefined) onAuditError(failure);
   const auditLog = failure === undefined ? stores.auditLog : undefined;
   return { ...(auditLog === undefined ? {} : { auditLog }), onAuditError };
+}
+
+/** Without the log, nothing is known of when a key was used and why it was refused. */
+function openUsage({ stores, failures }: OpenStores): object {
+  const { usage } = stores.choice;
+  return usage === 'memory' || failures.has(usage) ? {} : stores.usage;
 }
 
 /** A quota store that is down must not keep an operator from disabling a key. */

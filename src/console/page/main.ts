@@ -18,7 +18,7 @@ import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from '.
 import { auditView } from './views/audit.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
-import { keysView } from './views/keys.ts';
+import { keysView } from './views/keys/keys.ts';
 import { modelsView } from './views/models.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';

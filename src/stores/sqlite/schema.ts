@@ -265,6 +265,19 @@ ALTER TABLE tollgate_catalog ADD COLUMN note TEXT;
 ALTER TABLE tollgate_catalog ADD COLUMN changes TEXT;
 `;
 
+/** The owners of keys, and what a search for keys looks into; NULL in rows of older versions. */
+const keyOwners = `
+CREATE TABLE tollgate_owner (
+  id TEXT NOT NULL PRIMARY KEY,
+  record TEXT NOT NULL,
+  searched TEXT NOT NULL,
+  version INTEGER NOT NULL DEFAULT 1
+) STRICT, WITHOUT ROWID;
+ALTER TABLE tollgate_key ADD COLUMN owner TEXT;
+ALTER TABLE tollgate_key ADD COLUMN searched TEXT;
+CREATE INDEX tollgate_key_owner ON tollgate_key (owner, id) WHERE owner IS NOT NULL;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -277,6 +290,7 @@ export const sqliteMigrations: readonly string[] = [
   keptTables,
   responseTable,
   auditTable,
+  keyOwners,
 ];
 
 const versionTable = `
