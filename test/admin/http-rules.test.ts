@@ -22,9 +22,11 @@ function pathOf({ path }: (typeof routes)[number]): string {
   return path.replace('{id}', 'some-id');
 }
 
-/** `/keys/{id}/top-up` is `key.top_up`, and `/keys` itself issues one. */
+/** `/keys/{id}/top-up` is `key.top_up`, `/keys` itself issues one, and `/owners` creates one. */
 function actionAt(path: string): string {
-  const [, things = '', , verb = 'issue'] = path.split('/');
+  const [things = '', verb = things === 'owners' ? 'create' : 'issue'] = path
+    .split('/')
+    .filter((part) => part !== '' && part !== 'some-id');
   return `${things.slice(0, -1)}.${verb.replace('-', '_')}`;
 }
 
