@@ -1,5 +1,5 @@
 /** The errors of the admin library, each with the status that it has over HTTP. */
-import { errorName, isConfigurationError, isGatewayError } from '../errors.ts';
+import { errorName, isConfigurationError, isError, isGatewayError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import { formatPath, type Problem } from '../ports/set-up.ts';
 
@@ -91,7 +91,7 @@ export function adminErrorOf(error: unknown): AdminError {
     const message = error instanceof Object && 'message' in error ? String(error.message) : '';
     return new AdminError('invalid_request', message, { cause: error });
   }
-  if (errorName(error) === 'CatalogConflict' && error instanceof Error) {
+  if (errorName(error) === 'CatalogConflict' && isError(error)) {
     return new AdminError('conflict', error.message, { cause: error });
   }
   if (isGatewayError(error) && error.code !== 'store_unavailable') {

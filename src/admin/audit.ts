@@ -15,7 +15,6 @@ import {
   isAdminError,
 } from './admin-error.ts';
 import { csvLine } from './csv.ts';
-import { maxPage, type Page } from './deps.ts';
 
 /** The actions that the audit trail records: changes, and sign-ins to the console with a link. */
 export type AdminAction =
@@ -47,8 +46,8 @@ export type AdminAction =
   | 'console.sign_out';
 
 /**
- * What was changed, without secrets; amounts are decimal strings of nanos. A member `xBefore` is the
- * value that `x` had before.
+ * What was changed, without secrets; amounts are decimal strings of nanos. A member `xBefore` is
+ * the value that `x` had before.
  */
 export type AuditChange = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -79,12 +78,15 @@ export interface AuditEntry extends AuditSubject {
 }
 
 /** A page of the audit trail, the latest entry first. */
-export interface AuditTrailPage extends Page<AuditRecord> {
+export interface AuditTrailPage {
+  readonly data: readonly AuditRecord[];
+  /** Pass this as `after`; undefined on the last page. */
+  readonly next: string | undefined;
   /** `process`: only the latest entries of this process, in memory. */
   readonly source: 'log' | 'process';
 }
 
-/** Selects entries of the audit trail, at most 100 of them at a time. */
+/** Selects entries of the audit trail, by default 100 of them at a time. */
 export type AuditTrailQuery = AuditQuery;
 
 /** Receives audit entries. Exceptions are swallowed; returned promises are not awaited. */
@@ -166,7 +168,7 @@ export function auditTrail(
 
 async function listed(log: AuditLog, query: AuditTrailQuery): Promise<AuditTrailPage> {
   try {
-    const { records, next } = await log.page({ limit: maxPage, ...query });
+    const { records, next } = await log.page(query);
     return { data: records, next, source: log.isInMemory === true ? 'process' : 'log' };
   } catch (error) {
     throw adminErrorOf(error);

@@ -6,19 +6,20 @@ import { type CatalogDifference, catalogDiff } from '../catalog/catalog-diff.ts'
 import type {
   CatalogVersion,
   CatalogVersions,
-  PublishedModel,
   PublishOptions,
   StoredCatalog,
 } from '../catalog/catalog-versions.ts';
 import { modelsFrom } from '../catalog/model-json.ts';
+import type { PublishedModel } from '../catalog/published-models.ts';
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../json.ts';
 import type { Price } from '../money.ts';
 import { formatMoney } from '../prices/amount.ts';
+import { priceSchema } from '../prices/schema.ts';
 import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
-import type { AuditSubject } from './audit.ts';
+import type { AuditChange, AuditSubject } from './audit.ts';
 import { type CatalogModel, catalogModel, writtenPrice } from './catalog-models.ts';
-import type { AdminDeps } from './deps.ts';
+import type { AdminCatalog, AdminDeps } from './deps.ts';
 import { type PriceEstimate, priceEstimate } from './price-estimate.ts';
 
 /** Whether a list of models could be published. */
@@ -93,7 +94,7 @@ export interface AdminCatalogs {
   ): Promise<CatalogVersion>;
   /** What a price would change, and what the last 30 days would have cost at it. */
   previewPrice(modelId: string, price: Price): Promise<PricePreview>;
-  /** Changes the price of a model for all processes. Running calls keep the price they began with. */
+  /** Changes the price of a model for all processes. Running calls keep their price. */
   setPrice(
     actor: string,
     modelId: string,
@@ -102,34 +103,10 @@ export interface AdminCatalogs {
 }
 
 export function adminCatalogs(deps: AdminDeps): AdminCatalogs {
-  const { stores, audit } = deps;
   const read = (version?: number): Promise<StoredCatalog> => storedCatalog(deps, version);
-  const change = (
-    subject: AuditSubject,
-    run: (versions: CatalogVersions) => Promise<CatalogVersion | undefined>,
-    missing = '',
-  ): Promise<CatalogVersion> =>
-    audit.run(
-      subject,
-      async () => {
-        const published = await run(versionsOf(deps));
-        if (published === undefined) throw new AdminError('not_found', missing);
-        return published;
-      },
-      ({ version }) => ({ change: { ...subject.change, version } }),
-    );
-  const publishing = (actor: string, models: unknown, note = ''): AuditSubject => {
-    const count = Array.isArray(models) ? models.length : 0;
-    const about = note === '' ? {} : { note };
-    return {
-      actor,
-      action: 'catalog.publish',
-      target: undefined,
-      change: { models: count, ...about },
-    };
-  };
+  const change = changer(deps);
   return {
-    models: () => (stores.catalog?.models?.() ?? []).map(catalogModel),
+    models: () => (deps.stores.catalog?.models?.() ?? []).map(catalogModel),
     validate,
     publish: (actor, models, options) =>
       change(publishing(actor, models, options?.note), (versions) =>
@@ -158,29 +135,56 @@ export function adminCatalogs(deps: AdminDeps): AdminCatalogs {
         noVersion(version),
       ),
     previewPrice: (modelId, price) => previewPrice(deps, modelId, price),
-    setPrice: (actor, modelId, { price, ...options }) => {
-      const before = priceNow(deps, modelId);
-      const shown = before === undefined ? {} : { priceBefore: priceText(before) };
-      return change(
-        {
-          ...{ actor, action: 'model.price', target: modelId },
-          change: { ...shown, price: priceText(price) },
-        },
+    setPrice: (actor, modelId, { price, ...options }) =>
+      change(
+        { actor, action: 'model.price', target: modelId, change: pricing(deps, modelId, price) },
         (versions) => versions.changePrice(modelId, price, { ...options, actor }),
         noModel(modelId),
-      );
-    },
+      ),
   };
 }
 
-function versionsOf({ stores: { catalog } }: AdminDeps): CatalogVersions {
-  const { publish, publishJson, changeChannel, changePrice, history, read, rollback } =
-    catalog ?? {};
-  const isWhole = publish && publishJson && changeChannel && changePrice && history && read;
-  if (!isWhole || !rollback) {
-    throw notSupported('This catalog has no versions and can’t be changed.', databaseCatalog);
-  }
-  return { publish, publishJson, changeChannel, changePrice, history, read, rollback };
+/** Runs a change of the versions; undefined from it becomes `not_found` with this message. */
+function changer({ stores, audit }: AdminDeps) {
+  return (
+    subject: AuditSubject,
+    run: (versions: CatalogVersions) => Promise<CatalogVersion | undefined>,
+    missing = '',
+  ): Promise<CatalogVersion> =>
+    audit.run(
+      subject,
+      async () => {
+        const published = await run(versionsOf({ stores }));
+        if (published === undefined) throw new AdminError('not_found', missing);
+        return published;
+      },
+      ({ version }) => ({ change: { ...subject.change, version } }),
+    );
+}
+
+function publishing(actor: string, models: unknown, note = ''): AuditSubject {
+  const change = { models: Array.isArray(models) ? models.length : 0, note };
+  return { actor, action: 'catalog.publish', target: undefined, change };
+}
+
+/** An invalid price is refused later, with an entry that lacks it. */
+function pricing(deps: AdminDeps, modelId: string, price: Price): AuditChange {
+  const before = priceNow(deps, modelId);
+  return {
+    ...(before === undefined ? {} : { priceBefore: priceText(before) }),
+    price: priceSchema.safeParse(price).success ? priceText(price) : null,
+  };
+}
+
+function versionsOf({ stores: { catalog } }: Pick<AdminDeps, 'stores'>): CatalogVersions {
+  if (catalog !== undefined && hasVersions(catalog)) return catalog;
+  throw notSupported('This catalog has no versions and can’t be changed.', databaseCatalog);
+}
+
+function hasVersions(catalog: AdminCatalog): catalog is AdminCatalog & CatalogVersions {
+  const { publish, publishJson, changeChannel, changePrice, history, read, rollback } = catalog;
+  const all = [publish, publishJson, changeChannel, changePrice, history, read, rollback];
+  return all.every((method) => method !== undefined);
 }
 
 async function storedCatalog(deps: AdminDeps, version?: number): Promise<StoredCatalog> {

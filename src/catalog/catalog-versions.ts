@@ -1,8 +1,7 @@
 /**
- * The versions of a catalog in a table: publishing, changing, comparing and going back. Each version
- * follows the one that it was made from, so that no change is lost.
+ * The versions of a catalog in a table: publishing, changing, comparing and going back. Each one
+ * follows the version that it was made from, so that no change is lost.
  */
-import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import {
   isJsonObject,
   items,
@@ -13,30 +12,17 @@ import {
 } from '../json.ts';
 import type { Price } from '../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
-import type { Channel, ChannelCost } from '../ports/catalog.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
-import { checkSetUp } from '../ports/set-up.ts';
-import { priceToJson } from '../prices/codec.ts';
-import type { PriceJson } from '../prices/price-json.ts';
-import { priceSchema } from '../prices/schema.ts';
+import type { ChannelCost } from '../ports/catalog.ts';
 import { type CatalogDifference, catalogDiff } from './catalog-diff.ts';
-import { isCloudReference, type ReadCredential } from './credentials.ts';
-import { type JsonSources, modelsFrom } from './model-json.ts';
-
-/** Refers to a secret: an environment variable, or a name that the host resolves. */
-export type CredentialReference = { readonly env: string } | { readonly name: string };
-
-/** A channel as stored in the table, with a reference in place of its secret. */
-export interface PublishedChannel extends Omit<Channel, 'credential'> {
-  readonly credential: CredentialReference;
-}
-
-/** A model as stored in the table. */
-export interface PublishedModel extends Omit<ListedModel, 'channels' | 'price'> {
-  /** Of a wildcard it may be the name of a provider in the list of `prices`. */
-  readonly price: Price | { readonly from: string };
-  readonly channels: readonly PublishedChannel[];
-}
+import type { JsonSources } from './model-json.ts';
+import {
+  checkedModels,
+  costToJson,
+  modelToJson,
+  type PublishedModel,
+  priceJsonValue,
+  publishable,
+} from './published-models.ts';
 
 /** Who publishes a version, why, and what it must follow. */
 export interface PublishOptions {
@@ -142,7 +128,8 @@ export class CatalogConflict extends Error {
 
   constructor(newest: number) {
     super(
-      `Version ${newest} was published in the meantime. Look at what it changed, and publish again.`,
+      `Version ${newest} was published in the meantime. ` +
+        'Look at what it changed, and publish again.',
     );
     this.newest = newest;
   }
@@ -233,7 +220,7 @@ export function catalogVersions(checks: VersionChecks): CatalogVersions {
       return changed.map((model) => String(member(model, 'id')));
     },
     changePrice: async (modelId, price, options) => {
-      const json = jsonOf(priceJsonAt(price, 'price'));
+      const json = priceJsonValue(price, 'price');
       const edit: Edit = (models) =>
         models.some((model) => member(model, 'id') === modelId)
           ? models.map((model) => withPrice(model, modelId, json))
@@ -343,84 +330,3 @@ function withChangedChannel(
 function withPrice(model: JsonValue, modelId: string, price: JsonValue): JsonValue {
   return isJsonObject(model) && member(model, 'id') === modelId ? { ...model, price } : model;
 }
-
-/** @throws ConfigurationError if the price is invalid */
-function costToJson(cost: ChannelCost): JsonValue {
-  return cost === 'reported' ? cost : jsonOf(priceJsonAt(cost, 'cost'));
-}
-
-function jsonOf(price: PriceJson): JsonValue {
-  return parseJson(jsonWithBigints(price)) ?? null;
-}
-
-/** The models in JSON, after checking that they contain no secret. */
-async function publishable(
-  maker: string,
-  models: readonly unknown[],
-  sources: JsonSources,
-): Promise<readonly JsonValue[]> {
-  const list = items(parseJson(jsonWithBigints(models)));
-  await checkedModels(maker, list, { ...sources, credential: readReference });
-  return list;
-}
-
-/** Converts prices to decimal strings; other problems are found by the check of the text. */
-function modelToJson(model: PublishedModel, index: number): object {
-  if (!isJsonObject(model)) return model;
-  const path = `models[${index}]`;
-  const { price, channels } = model;
-  if (!Array.isArray(channels)) return { ...model, price: modelPriceJson(price, `${path}.price`) };
-  return {
-    ...model,
-    price: modelPriceJson(price, `${path}.price`),
-    channels: channels.map((channel: PublishedChannel, at) =>
-      channel?.cost === undefined || channel.cost === 'reported'
-        ? channel
-        : { ...channel, cost: priceJsonAt(channel.cost, `${path}.channels[${at}].cost`) },
-    ),
-  };
-}
-
-function modelPriceJson(price: PublishedModel['price'], path: string): object {
-  return isListed(price) ? price : priceJsonAt(price, path);
-}
-
-function isListed(price: PublishedModel['price']): price is { readonly from: string } {
-  return isJsonObject(price) && 'from' in price;
-}
-
-function priceJsonAt(price: Price, path: string): PriceJson {
-  const names = 'the types Model and Channel';
-  checkSetUp(priceSchema, price, { root: path, remedyFor: () => undefined, names });
-  return priceToJson(price);
-}
-
-/** @throws ConfigurationError that begins with the maker's name */
-export async function checkedModels(
-  maker: string,
-  list: JsonValue | undefined,
-  sources: JsonSources,
-): Promise<readonly ListedModel[]> {
-  try {
-    if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
-    return await modelsFrom(items(list), sources);
-  } catch (error) {
-    if (!isConfigurationError(error)) throw error;
-    throw new ConfigurationError(`${maker}: ${error.message}`, { cause: error.cause });
-  }
-}
-
-/** A placeholder for the secret where only the form is checked; equal references stay equal. */
-export const readReference: ReadCredential = async (value, path) => {
-  const env = member(value, 'env');
-  const name = member(value, 'name');
-  const [reference, other] = env === undefined ? [name, env] : [env, name];
-  const isName = typeof reference === 'string' && reference !== '' && other === undefined;
-  if (isName || isCloudReference(value)) {
-    return jsonWithBigints(value);
-  }
-  // The value is not repeated: a secret written here must not reach a log.
-  throw new ConfigurationError(
-    `${path} must be { env: 'VARIABLE' } or { name: '…' }: the database holds no secrets.`,
-  );
-};

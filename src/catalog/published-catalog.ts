@@ -10,14 +10,10 @@ import { warningListener } from '../host-warnings.ts';
 import { parseJson } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { PriceOfListed } from '../ports/listed-model.ts';
-import {
-  type CatalogTable,
-  type CatalogVersions,
-  catalogVersions,
-  checkedModels,
-} from './catalog-versions.ts';
+import { type CatalogTable, type CatalogVersions, catalogVersions } from './catalog-versions.ts';
 import { credentialReader } from './credentials.ts';
 import type { JsonSources } from './model-json.ts';
+import { checkedModels } from './published-models.ts';
 import { catalogOf, type StaticCatalog } from './static-catalog.ts';
 
 /** How secrets are resolved, how new versions are reported, and how often the table is polled. */

@@ -103,7 +103,7 @@ function tableOf(records: readonly AuditRecord[]): string {
 /** `weight 1 → 3, modelId gpt-5` */
 function changeText(change: AuditRecord['change']): string {
   return Object.entries(change)
-    .filter(([name, value]) => value !== null && !name.endsWith('Before'))
+    .filter(([name, value]) => value !== null && value !== '' && !name.endsWith('Before'))
     .map(([name, value]) => {
       const before = change[`${name}Before`];
       return before === undefined || before === null

@@ -140,8 +140,8 @@ const history: Command = {
   name: 'catalog history',
   summary: 'list the versions: who published what, and when',
   options: { config: configOption },
-  about: `Lists the latest 100 versions of a catalog in a database, the newest first: from "catalog
-publish" and "rollback", from the console and from the library. --json has every change.`,
+  about: `Lists the latest 100 versions of a catalog in a database, the newest first: those of
+"catalog publish" and "rollback", of the console and of the library. --json has every change.`,
   examples: ['npx tollgate catalog history'],
   run: (given) =>
     withCatalog(given, async (catalog) => {
@@ -168,8 +168,8 @@ const show: Command = {
   summary: 'print the models of a version',
   positionals: '[VERSION]',
   options: { config: configOption },
-  about: `Prints { "version": …, "models": [ … ] }, by default of the newest version, in the form that
-"catalog publish" takes. It has references to secrets, and the headers of channels.`,
+  about: `Prints { "version": …, "models": [ … ] }, by default of the newest version, in the form
+that "catalog publish" takes. It has references to secrets, and the headers of channels.`,
   examples: ['npx tollgate catalog show > models.json', 'npx tollgate catalog show 1'],
   run: (given) =>
     withCatalog(given, async (catalog) => {

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: slow host
 /** Models with their prices for operators, and what another price would have cost. */
 import { expect, it } from 'vitest';
 import type { AdminCatalog } from '../../src/admin/index.ts';

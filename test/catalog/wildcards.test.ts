@@ -1,12 +1,9 @@
 // suite: slow
 /** Wildcards of every catalog: which ids they serve, with which price, and what they refuse. */
 import { describe, expect, it } from 'vitest';
-import type {
-  CatalogTable,
-  CatalogVersion,
-  PublishedModel,
-} from '../../src/catalog/catalog-versions.ts';
+import type { CatalogTable, CatalogVersion } from '../../src/catalog/catalog-versions.ts';
 import { publishedCatalog } from '../../src/catalog/published-catalog.ts';
+import type { PublishedModel } from '../../src/catalog/published-models.ts';
 import { type StaticCatalog, staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Price } from '../../src/money.ts';

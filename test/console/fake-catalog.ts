@@ -1,4 +1,4 @@
-/** Models with prices of every kind, versions and an audit trail, as the fake console shows them. */
+/** Models with prices of every kind, versions and an audit trail, for the fake console. */
 import {
   type Admin,
   AdminError,

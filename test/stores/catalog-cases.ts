@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { catalogDiff } from '../../src/catalog/catalog-diff.ts';
-import type { CatalogVersion, PublishedModel } from '../../src/catalog/catalog-versions.ts';
+import type { CatalogVersion } from '../../src/catalog/catalog-versions.ts';
 import type { PublishedCatalog } from '../../src/catalog/published-catalog.ts';
+import type { PublishedModel } from '../../src/catalog/published-models.ts';
 import { member } from '../../src/json.ts';
 import type { Price } from '../../src/money.ts';
 import { runsOf } from '../support/sample.ts';

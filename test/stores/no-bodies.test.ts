@@ -78,6 +78,7 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_kept_sum',
     'tollgate_key',
     'tollgate_lease',
+    'tollgate_owner',
     'tollgate_quota',
     'tollgate_rate',
     'tollgate_refusal',
@@ -90,6 +91,8 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_kept',
     'tollgate_kept_sum',
     'tollgate_response',
+    'tollgate_audit',
+    'tollgate_owner',
   ]);
   expect(found({ caller: caller.key.id }, sinks)).toEqual(['caller in memory', 'caller in jsonl']);
 });

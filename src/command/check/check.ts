@@ -127,7 +127,10 @@ async function readModels({ read, tried, path, add }: Checked) {
   try {
     const models = await allModels(read, databases, path);
     if (read.models === undefined) {
-      add([{ state: 'ok', subject, detail: `valid, ${models.length} models` }]);
+      const isEmpty = store !== undefined && models.length === 0;
+      const publish = 'nothing is published yet: npx tollgate catalog publish FILE';
+      const detail = isEmpty ? publish : `valid, ${models.length} models`;
+      add([{ state: isEmpty ? 'warning' : 'ok', subject, detail }]);
     }
     return models;
   } catch (error) {

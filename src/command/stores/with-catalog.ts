@@ -1,8 +1,9 @@
 /** Runs a command on the versions of a catalog in a database, with the admin library over them. */
 import { dirname } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
-import { catalogVersions, readReference } from '../../catalog/catalog-versions.ts';
+import { catalogVersions } from '../../catalog/catalog-versions.ts';
 import { credentialReader } from '../../catalog/credentials.ts';
+import { readReference } from '../../catalog/published-models.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import { createGateway } from '../../gateway.ts';
 import { memoryKeyStore } from '../../stores/memory/key-store.ts';
@@ -44,8 +45,8 @@ async function adminOver(open: OpenStores, { around, has }: Given) {
   if (read.config.catalog.store === undefined || table === undefined) {
     throw new CommandError(
       exitCodes.usage,
-      'This catalog has no versions: it is in the configuration or in a file, so change it there. ' +
-        'With catalog.store, "sqlite" or "postgres", a database keeps it.',
+      'This catalog has no versions: it is in the configuration or in a file, so change it ' +
+        'there. With catalog.store, "sqlite" or "postgres", a database keeps it.',
     );
   }
   const prices = await listedPrices(dirname(path));

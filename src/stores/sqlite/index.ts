@@ -8,9 +8,6 @@ export type {
   CatalogVersion,
   CatalogVersions,
   ChannelChange,
-  CredentialReference,
-  PublishedChannel,
-  PublishedModel,
   PublishOptions,
   StoredCatalog,
 } from '../../catalog/catalog-versions.ts';
@@ -18,6 +15,11 @@ export type {
   PublishedCatalog,
   PublishedCatalogOptions,
 } from '../../catalog/published-catalog.ts';
+export type {
+  CredentialReference,
+  PublishedChannel,
+  PublishedModel,
+} from '../../catalog/published-models.ts';
 export type {
   AuditLog,
   AuditPage,

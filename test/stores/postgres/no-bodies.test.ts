@@ -62,6 +62,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       'kept',
       'kept_sums',
       'keys',
+      'owners',
       'quota_adjustments',
       'quota_leases',
       'quota_reservations',
@@ -74,7 +75,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     ]);
     // Replies and their ids are kept only if a host sets up a store for them.
     const empty = Object.keys(tables).filter((name) => tables[name]?.length === 0);
-    expect(empty).toEqual(['kept', 'kept_sums', 'responses']);
+    expect(empty).toEqual(['audit', 'kept', 'kept_sums', 'owners', 'responses']);
   });
 });
 

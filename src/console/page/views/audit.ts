@@ -151,7 +151,7 @@ function outcomeCell({ outcome, code }: Entry): Child {
 /** Each member with its value, and the one that it had before if that is known. */
 function changeCell(change: Entry['change']): Child {
   const members = Object.entries(change).filter(
-    ([name, value]) => value !== null && !name.endsWith('Before'),
+    ([name, value]) => value !== null && value !== '' && !name.endsWith('Before'),
   );
   if (members.length === 0) return '–';
   return members.map(([name, value]) => {

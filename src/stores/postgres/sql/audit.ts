@@ -1,4 +1,4 @@
-/** The audit trail, and the history of the catalog. They only add, so older processes keep running. */
+/** Migration 16: the audit trail, and the history of the catalog. Older processes keep running. */
 export const auditTable = `
 CREATE TABLE "tollgate".audit (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
