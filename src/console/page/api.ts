@@ -284,3 +284,7 @@ export type OwnerDetail = Reply<'OwnerDetail'>;
 export type OwnerPage = Reply<'OwnerPage'>;
 export type Model = Reply<'Models'>['data'][number];
 export type Channel = Model['channels'][number];
+export type CatalogModel = Reply<'Catalog'>['data'][number];
+export type CatalogVersion = Reply<'CatalogVersion'>;
+export type PricePreview = Reply<'PricePreview'>;
+export type AuditPage = Reply<'Audit'>;
