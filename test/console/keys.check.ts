@@ -54,6 +54,17 @@ describe('the list of keys', () => {
     expect(page.url()).toContain('sort=used');
   });
 
+  it('has the key of a user, whatever view the search is in', async () => {
+    const { page } = await withKeys('#/spend');
+
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox').fill('app-web@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('link', { name: 'app-web' }).click();
+
+    await page.getByRole('dialog', { name: 'Key' }).getByText('app-web@example.com').waitFor();
+  });
+
   it('has a short bar for each budget, and its amounts on one line', async () => {
     const { page } = await withKeys('#/keys');
     const cell = keyList(page).locator('[data-key="qa-old"] td.budget');

@@ -16,6 +16,7 @@ import { amountField } from '../field.ts';
 import { durationText, moneyText, sentence, wordsOf } from '../format.ts';
 import { empty, failure } from '../panel.ts';
 import { callFacts, callMoney, outcomeBadge, refusalFacts } from './call-facts.ts';
+import { keysFound } from './keys/key-table.ts';
 
 /** Creates the closed sheet; `changed` is called after a call was resolved. */
 export function callDrawer(page: PageContext, changed: () => void): LoadedDrawer {
@@ -31,7 +32,7 @@ export function callDrawer(page: PageContext, changed: () => void): LoadedDrawer
         changed();
         again();
       }),
-    problem,
+    problem: (error, again) => problem(error, again, page),
   });
 }
 
@@ -44,12 +45,13 @@ function titleOf(requestId: string, { announce }: PageContext): Child {
   return [el('span', { class: 'id' }, requestId), copy];
 }
 
-/** An unknown id is not a failure of the page. */
-function problem(error: unknown, retry: () => void): Child {
+/** An unknown id is not a failure of the page; it may be that of a key or of its user. */
+function problem(error: unknown, retry: () => void, page: PageContext): Child {
   if (failureOf(error)?.code === 'not_found') {
     return empty(
       el('p', {}, messageOf(error)),
       el('p', { class: 'hint' }, 'Ids are exact. Refusals are kept by the process that made them.'),
+      keysFound(page, page.route().id ?? ''),
     );
   }
   return failure(messageOf(error), retry);

@@ -1,9 +1,9 @@
 /** The list of keys: whose they are, which are out of quota, which nearly, and their last use. */
 
-import type { Balance, Key } from '../../api.ts';
+import type { Balance, Key, KeyPage } from '../../api.ts';
 import { fullnessOf, nearlyOut, quotaBar } from '../../chart.ts';
 import type { PageContext } from '../../context.ts';
-import { type Child, el, type IconName, icon, link, timeOf } from '../../dom.ts';
+import { type Child, el, type IconName, icon, link, refill, timeOf } from '../../dom.ts';
 import { agoText, countText, exactMoney, moneyColumn } from '../../format.ts';
 import { type Column, table } from '../../panel.ts';
 
@@ -138,4 +138,25 @@ export function periodText({ period, anchorDay }: Pick<Balance, 'period' | 'anch
 
 export function lastUsed(ms: number | null, nowMs: number): Child {
   return ms === null ? '–' : timeOf(ms, agoText(ms, nowMs));
+}
+
+/** The keys whose id, owner, group or metadata has a text, filled in once they are known. */
+export function keysFound(page: PageContext, text: string): HTMLElement {
+  const node = el('div', { class: 'keys-found', role: 'status' });
+  const load = async (): Promise<void> => {
+    try {
+      const { data, next } = await page.api.get<KeyPage>('/keys', { q: text, limit: '5' });
+      if (data.length === 0) return;
+      const all = page.href({ view: 'keys', params: { q: text } });
+      refill(node, [
+        el('p', {}, data.length === 1 ? 'It is the text of a key:' : 'It is the text of keys:'),
+        keyTable(data, page, { isOwned: true }),
+        next === null ? undefined : link(all, 'All of them'),
+      ]);
+    } catch {
+      // The search was for a call.
+    }
+  };
+  if (page.session.capabilities.listKeys) void load();
+  return node;
 }

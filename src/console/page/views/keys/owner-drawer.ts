@@ -55,6 +55,7 @@ function partsOf(owner: OwnerDetail, page: PageContext, ends: Ends): HTMLElement
     ]),
     metadataOf(owner.metadata),
     keysOf(owner, page),
+    link(page.href({ view: 'spend', params: { by: 'key' } }), 'Spend by key'),
   ]);
 }
 
