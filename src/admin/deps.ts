@@ -61,6 +61,7 @@ export interface AdminDeps {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly live: Live;
+  readonly currency: string | undefined;
 }
 
 interface AdminStores {

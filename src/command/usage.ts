@@ -2,15 +2,20 @@
 import { type CallSummary, callSummary } from '../admin/call-summary.ts';
 import { csvLine } from '../admin/csv.ts';
 import { given as stated } from '../admin/deps.ts';
-import { usageGroupingOf, usageGroupings } from '../admin/http/route.ts';
-import { callHeading, callLine, withKnownCost } from '../admin/usage.ts';
+import { usageGroupingOf } from '../admin/http/route.ts';
+import { callHeading, callLine } from '../admin/usage.ts';
+import { withKnownCost } from '../admin/usage-rows.ts';
 import { protocolNames } from '../apis.ts';
 import { errorCodes } from '../errors.ts';
 import { failureReasons } from '../failure-reasons.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import { formatMoney } from '../prices/amount.ts';
 import { refusalGroupings } from '../stores/sql/refusal-report.ts';
-import type { UsageRecordFilter, UsageReportQuery } from '../stores/sql/usage-report.ts';
+import {
+  columnGroupings,
+  type UsageRecordFilter,
+  type UsageReportQuery,
+} from '../stores/sql/usage-report.ts';
 import {
   type Command,
   configOption,
@@ -318,7 +323,7 @@ export const report = reportCommand({
   name: 'usage',
   summary: 'report calls, tokens and charges',
   what: 'the usage log',
-  groupings: `${usageGroupings.join(', ')} or metadata.NAME`,
+  groupings: `${columnGroupings.join(', ')} or metadata.NAME`,
   by: 'key',
   groupingOf: usageGroupingOf,
   options: filterOptions,

@@ -13,6 +13,7 @@ import type { RotatedKey, ToppedUpKey } from '../keys.ts';
 import type { Now } from '../now.ts';
 import type { RefusalReason, RefusalReportPage } from '../refusals.ts';
 import type { UsageReportPage } from '../usage.ts';
+import type { UsageLatency, UsageSeries } from '../usage-series.ts';
 import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
@@ -37,6 +38,8 @@ export interface Replies {
   readonly Session: Omit<AdminSession, 'via'>;
   readonly ToppedUpKey: ToppedUpKey;
   readonly Usage: UsageReportPage;
+  readonly UsageLatencies: { readonly data: readonly UsageLatency[] };
+  readonly UsageSeries: UsageSeries;
 }
 
 export type ReplyName = keyof Replies;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { printableId } from '../../ports/quota-input.ts';
 import { matching, strict } from '../../ports/set-up.ts';
-import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
+import { columnGroupings, type UsageGrouping } from '../../stores/sql/usage-report.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
@@ -115,11 +115,8 @@ export const selection = {
   modelId: shortText.exactOptional(),
 };
 
-/** The groupings of a report on usage, besides metadata. */
-export const usageGroupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
-
 export function usageGroupingOf(text: string): UsageGrouping | undefined {
-  const known = usageGroupings.find((grouping) => grouping === text);
+  const known = columnGroupings.find((grouping) => grouping === text);
   const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];
   return known ?? (name === undefined ? undefined : `metadata.${name}`);
 }

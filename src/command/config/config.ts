@@ -8,7 +8,17 @@ import { chargePolicy } from '../../charge-policy.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
-import { each, flag, matching, oneOf, positive, strict, text } from '../../ports/set-up.ts';
+import {
+  aCurrency,
+  aTimeZone,
+  each,
+  flag,
+  matching,
+  oneOf,
+  positive,
+  strict,
+  text,
+} from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import { referenceTo } from './environment.ts';
 
@@ -247,6 +257,12 @@ const admin = strict('must be an object: { port: 8788 }', {
   token: matching(/^\S{32,}$/, tokenForm)
     .optional()
     .describe('Lets scripts in, as `Authorization: Bearer`; a secret of 32 characters or more.'),
+  currency: aCurrency
+    .optional()
+    .describe('The ISO 4217 code of the currency of all amounts, as "USD".'),
+  timeZone: aTimeZone
+    .optional()
+    .describe('The time zone of the times in the console. Without it: that of the browser.'),
   signInFile: path.optional().describe('A file for the sign-in link. Without it: standard error.'),
 })
   .optional()

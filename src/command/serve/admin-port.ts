@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
+import { given } from '../../admin/deps.ts';
 import type { AdminAccess } from '../../admin/http/request.ts';
 import type { ConsoleSignIn } from '../../console/sign-in.ts';
 import { errorClass, isError } from '../../errors.ts';
@@ -82,6 +83,7 @@ function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin 
     catalog: catalog.forAdmin,
     onAudit: auditTo(config.audit, dirname(path), log),
     clock: around.clock,
+    ...given({ currency: config.admin?.currency, timeZone: config.admin?.timeZone }),
   });
 }
 

@@ -10,6 +10,7 @@ export type {
   PublishedChannel,
   PublishedModel,
 } from '../../catalog/published-catalog.ts';
+export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
 export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -24,6 +25,7 @@ export type {
 export type { SqlResponseIndex as PostgresResponseIndex } from '../sql/response-index.ts';
 export type { SqlResultStore as PostgresResultStore } from '../sql/result-store.ts';
 export type {
+  ColumnGrouping,
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,

@@ -10,6 +10,7 @@ export type {
   PublishedChannel,
   PublishedModel,
 } from '../../catalog/published-catalog.ts';
+export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
 export type { SqlRateLimiter as SqliteRateLimiter } from '../sql/rate-limiter.ts';
@@ -23,6 +24,7 @@ export type {
 export type { SqlResponseIndex as SqliteResponseIndex } from '../sql/response-index.ts';
 export type { SqlResultStore as SqliteResultStore } from '../sql/result-store.ts';
 export type {
+  ColumnGrouping,
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,
