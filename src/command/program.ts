@@ -11,10 +11,10 @@ import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import {
   type Command,
   CommandError,
+  commonOptions,
   type ExitCode,
   exitCodes,
   type Given,
-  type Option,
   type Surroundings,
   usageError,
 } from './command.ts';
@@ -135,14 +135,19 @@ function read(command: Command, args: readonly string[], around: Surroundings): 
       const value = values[name];
       return typeof value === 'string' ? value : undefined;
     },
+    all: (name) => {
+      const value = values[name];
+      return Array.isArray(value) ? value.map(String) : [];
+    },
     has: (name) => values[name] === true,
   };
 }
 
 function parsed(command: Command, args: readonly string[], options: Command['options']) {
-  const types = Object.entries(options).map(
-    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
-  );
+  const types = Object.entries(options).map(([name, { value, isList = false }]) => {
+    const type = value === undefined ? 'boolean' : 'string';
+    return [name, { type, multiple: isList }] as const;
+  });
   try {
     return parseArgs({
       args: [...args],
@@ -191,11 +196,6 @@ function exitCodeOf(error: unknown): number {
   const stated: unknown = isError(error) ? Reflect.get(error, 'exitCode') : undefined;
   return typeof stated === 'number' ? stated : exitCodes.failed;
 }
-
-const commonOptions: Readonly<Record<string, Option>> = {
-  json: { text: 'print one JSON document in place of text' },
-  help: { text: 'explain the command' },
-};
 
 function generalHelp(commands: readonly Command[]): string {
   return `Tollgate, a model gateway: keys, quota and exact billing in front of LLM APIs.

@@ -12,16 +12,18 @@ import {
 } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';
-import { clockText, spanText } from './format.ts';
+import { clockText, spanText, writeFor, zoneText } from './format.ts';
 import { failure, loading } from './panel.ts';
 import { liveRangeOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
 import { hrefOf, type Route, routeOf, type ViewName, viewNames } from './route.ts';
+import { auditView } from './views/audit.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
-import { keysView } from './views/keys.ts';
+import { keysView } from './views/keys/keys.ts';
+import { modelsView } from './views/models.ts';
 import { nowView, worstOf } from './views/now.ts';
-import { spendView } from './views/spend.ts';
+import { spendView } from './views/spend/spend.ts';
 
 interface ViewEntry {
   readonly title: string;
@@ -36,6 +38,8 @@ const views: Readonly<Record<ViewName, ViewEntry>> = {
   spend: { title: 'Spend', open: spendView },
   keys: { title: 'Keys', open: keysView },
   channels: { title: 'Channels', isLive: true, open: channelsView },
+  models: { title: 'Models', isLive: true, open: modelsView },
+  audit: { title: 'Audit', isLive: true, open: auditView },
 };
 
 const shownMs = 6_000;
@@ -57,6 +61,7 @@ async function start(main: HTMLElement): Promise<void> {
   main.replaceChildren(loading('the console'));
   try {
     const session = await api.get<Session>('/session');
+    writeFor(session);
     signedOut = run(main, api, session);
   } catch (error) {
     if (failureOf(error)?.kind === 'signed_out') return;
@@ -74,7 +79,7 @@ function run(main: HTMLElement, api: Api, session: Session): () => void {
   });
   const shell = shellOf(page, 'signOut' in main.dataset);
   main.before(shell.node);
-  document.body.append(toasts);
+  document.body.append(footer(session), toasts);
   const show = (): void => showRoute(main, state, page, shell);
   const ended = new AbortController();
   const { signal } = ended;
@@ -131,6 +136,13 @@ function contextOf(
     announce,
     refreshNow: () => state.live?.restart(liveRangeOf(state.route.range)),
   };
+}
+
+/** What the times and amounts of all views are. */
+function footer({ currency }: Session): HTMLElement {
+  const times = `Times of day: ${zoneText()}. Days, months and budgets: UTC.`;
+  const amounts = `Amounts: ${currency ?? 'the currency unit of your prices'}.`;
+  return el('footer', { class: 'units' }, `${times} ${amounts}`);
 }
 
 function showRoute(main: HTMLElement, state: PageState, page: PageContext, shell: Shell): void {

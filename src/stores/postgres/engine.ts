@@ -16,7 +16,8 @@ const dialect: SqlDialect = {
   utcHour: (ms) =>
     `to_char(to_timestamp(${ms} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":00Z"')`,
   contains: (text, value) => `position(${value} in ${text}) > 0`,
-  member: (object, name) => `${object} ->> CAST(${name} AS text)`,
+  member: (object, ...names) =>
+    `${object} #>> ARRAY[${names.map((name) => `CAST(${name} AS text)`).join(', ')}]`,
   items: (array) => `json_array_elements(CAST(${array} AS json))`,
 };
 
