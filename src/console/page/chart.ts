@@ -130,7 +130,8 @@ function plotOf(
   const bars = uPlot.paths.bars?.({ size: [0.72, 36, 1] });
   const series = input.series.toReversed().map(({ color }): uPlot.Series => {
     const paint = (): string => colorOf(holder, color);
-    if (input.isLines === true) return { stroke: paint, width: 2, points: { size: 5, fill: paint } };
+    if (input.isLines === true)
+      return { stroke: paint, width: 2, points: { size: 5, fill: paint } };
     return {
       fill: paint,
       stroke: paint,
@@ -219,7 +220,11 @@ function tableOf(
   const head = [timeName, ...series.map(({ name }) => name)];
   const rows = startsMs.map((ms, index) =>
     el('tr', {}, [
-      el('th', { scope: 'row' }, hrefOf === undefined ? barText(ms) : link(hrefOf(ms), barText(ms))),
+      el(
+        'th',
+        { scope: 'row' },
+        hrefOf === undefined ? barText(ms) : link(hrefOf(ms), barText(ms)),
+      ),
       values.map((line) => el('td', { class: 'number' }, valueText(line[index] ?? 0))),
     ]),
   );

@@ -63,7 +63,8 @@ export function moneyColumn(all: readonly (string | null)[]): (nanos: string | n
 function within(value: bigint, decimals: number): string {
   if (value === 0n) return `${host.sign}0`;
   const text = withDecimals(value, decimals);
-  return /[1-9]/.test(text) ? text : `<${host.sign}${`0.${'1'.padStart(decimals, '0')}`}`;
+  if (/[1-9]/.test(text)) return text;
+  return `${value < 0n ? '−' : ''}<${host.sign}0.${'1'.padStart(decimals, '0')}`;
 }
 
 function sizeOf(value: bigint): bigint {

@@ -70,7 +70,10 @@ async function load(page: PageContext, signal: AbortSignal): Promise<Shown> {
   const shown = { window, measure, by, stepMs: isShort ? hourMs : dayMs };
   const query = { ...selectionOf(route), ...spanOf(window), step };
   if (measure === 'first-byte' || measure === 'duration') {
-    return { ...shown, latencies: await page.api.get<Latencies>('/usage/latencies', query, signal) };
+    return {
+      ...shown,
+      latencies: await page.api.get<Latencies>('/usage/latencies', query, signal),
+    };
   }
   const parts = { ...query, by, measure };
   return { ...shown, series: await page.api.get<Series>('/usage/series', parts, signal) };
@@ -95,18 +98,23 @@ function timesOf({ stepMs }: Shown) {
 function bars(shown: Shown, page: PageContext) {
   const { series = { names: [], data: [] }, measure, by } = shown;
   const { names, data } = series;
-  const unnamed = by === undefined ? [undefined] : data.some(({ name }) => name === null) ? [null] : [];
+  const unnamed =
+    by === undefined ? [undefined] : data.some(({ name }) => name === null) ? [null] : [];
   const parts = [...names, ...unnamed];
   const others = by === undefined ? textOf(measure) : 'others';
   const chart = barChart({
     label: `${textOf(measure)} over time, ${shown.window.text}`,
     series: parts.map((name, index) => ({
       name: typeof name === 'string' ? name || `without ${by}` : others,
-      color: typeof name === 'string' ? `--part-${index + 1}` : by === undefined ? '--part-1' : '--left',
+      color:
+        typeof name === 'string' ? `--part-${index + 1}` : by === undefined ? '--part-1' : '--left',
     })),
     ...timesOf(shown),
     ...(measure === 'charge'
-      ? { valueText: moneyOf, axisText: (value) => moneyText(BigInt(Math.round(value * nanosPerUnit))) }
+      ? {
+          valueText: moneyOf,
+          axisText: (value) => moneyText(BigInt(Math.round(value * nanosPerUnit))),
+        }
       : { valueText: countText, axisText: shortCount }),
     hrefOf: (ms, part) => {
       const name = part === undefined ? undefined : parts[part];
@@ -153,7 +161,9 @@ function lines(shown: Shown, page: PageContext) {
   const found = new Map(latencies?.data.map((row) => [row.startMs, row]));
   const startsMs = startsOf(shown);
   const valuesOf = (name: 'P50Ms' | 'P95Ms'): readonly number[] =>
-    startsMs.map((ms) => found.get(ms)?.[`${isFirst ? 'firstByte' : 'duration'}${name}`] ?? Number.NaN);
+    startsMs.map(
+      (ms) => found.get(ms)?.[`${isFirst ? 'firstByte' : 'duration'}${name}`] ?? Number.NaN,
+    );
   const data: ChartData = { startsMs, values: [valuesOf('P50Ms'), valuesOf('P95Ms')] };
   chart.update(data);
   return chart;

@@ -3,7 +3,14 @@ import type { Usage, UsageRow } from '../../api.ts';
 import { shareCell } from '../../chart.ts';
 import type { PageContext } from '../../context.ts';
 import { type Child, el, link } from '../../dom.ts';
-import { countText, exactMoney, moneyText, percentText, shareOf, shortCount } from '../../format.ts';
+import {
+  countText,
+  exactMoney,
+  moneyText,
+  percentText,
+  shareOf,
+  shortCount,
+} from '../../format.ts';
 import { type Column, table } from '../../panel.ts';
 import { callsHref, groupingsOf, isTime } from './spend-controls.ts';
 

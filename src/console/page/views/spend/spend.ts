@@ -10,7 +10,13 @@ import { empty, type Panel, pager, panel } from '../../panel.ts';
 import { previousWindow, type Window } from '../../range.ts';
 import { booksPanel } from './books.ts';
 import { chartPanel } from './spend-chart.ts';
-import { groupingControls, groupingsOf, selectionOf, shownWindow, spanOf } from './spend-controls.ts';
+import {
+  groupingControls,
+  groupingsOf,
+  selectionOf,
+  shownWindow,
+  spanOf,
+} from './spend-controls.ts';
 import { spendTable, totals } from './spend-table.ts';
 
 export function spendView(page: PageContext): View {
