@@ -4,7 +4,16 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
-import { aClock, aFunction, checkMakerOptions, methods, strict, text } from '../ports/set-up.ts';
+import {
+  aClock,
+  aCurrency,
+  aFunction,
+  aTimeZone,
+  checkMakerOptions,
+  methods,
+  strict,
+  text,
+} from '../ports/set-up.ts';
 import { type Audit, type AuditListener, auditTrail } from './audit.ts';
 import { type AdminCalls, adminCalls } from './calls.ts';
 import { type AdminCatalogs, adminCatalogs } from './catalog.ts';
@@ -55,6 +64,13 @@ export interface AdminOptions {
   readonly onAuditError?: (error: unknown) => void;
   /** The name of this gateway, for people. Default: `Tollgate`. */
   readonly title?: string;
+  /** The ISO 4217 code of the currency of all amounts: `USD`. Default: amounts without a name. */
+  readonly currency?: string;
+  /**
+   * The IANA name of the time zone of the times in the console: `Europe/Berlin`. Default: that of
+   * the browser. Days, months and budgets are always those of UTC.
+   */
+  readonly timeZone?: string;
   readonly clock?: Clock;
 }
 
@@ -82,6 +98,8 @@ export interface AdminCapabilities {
  */
 export interface Admin {
   readonly title: string;
+  readonly currency: string | undefined;
+  readonly timeZone: string | undefined;
   readonly capabilities: AdminCapabilities;
   /**
    * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
@@ -133,6 +151,8 @@ const optionsSchema = strict('must be an object', {
   auditLog: methods('record', 'page').optional(),
   onAuditError: aFunction.optional(),
   title: text('must be text without control characters').optional(),
+  currency: aCurrency.optional(),
+  timeZone: aTimeZone.optional(),
   clock: aClock.optional(),
 } satisfies Record<keyof AdminOptions, z.ZodType>);
 
@@ -148,17 +168,19 @@ export function createAdmin(options: AdminOptions): Admin {
     quota: 'Give it the quota store of the gateway',
   });
   const { gateway, keys, keyCache, quota, catalog, replyStores = [] } = options;
-  const { title = 'Tollgate', clock = systemClock() } = options;
+  const { title = 'Tollgate', currency, timeZone, clock = systemClock() } = options;
   const usage: AdminUsage = options.usage ?? {};
   const stores = { keys, keyCache, quota, usage, catalog, replyStores };
   const { onAudit, auditLog: log, onAuditError: onError } = options;
   const audit = auditTrail(clock, { onAudit, log, onError });
   const live = liveFigures(clock);
-  const deps: AdminDeps = { gateway, stores, clock, audit, live };
+  const deps: AdminDeps = { gateway, stores, clock, audit, live, currency };
   const unsubscribe = gateway.subscribe(live.add, { types: liveTypes });
   let isClosed = false;
   return {
     title,
+    currency,
+    timeZone,
     capabilities: capabilitiesOf(deps),
     keyCacheMs: keyCache?.ttlMs ?? keys.ttlMs,
     clock,

@@ -2,8 +2,8 @@
 
 export type Cell = string | number | bigint | boolean | undefined;
 
-/** A spreadsheet treats a cell that begins like this as a formula. */
-const formula = /^[=+\-@\t\r]/;
+/** A spreadsheet treats a cell that begins like this as a formula, unless it is a number. */
+const formula = /^(?:[=+@\t\r]|-(?!\d+(?:\.\d+)?$))/;
 
 /** Text that a spreadsheet would take for a formula gets a `'` in front; numbers don't. */
 export function csvLine(cells: readonly Cell[]): string {

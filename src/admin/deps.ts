@@ -67,6 +67,7 @@ export interface AdminDeps {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly live: Live;
+  readonly currency: string | undefined;
 }
 
 interface AdminStores {

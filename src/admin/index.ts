@@ -114,6 +114,15 @@ export type {
   UsageListQuery,
   UsageListRow,
   UsageReportPage,
-  WalkOptions,
-  WithKnownCost,
 } from './usage.ts';
+export type { WithKnownCost } from './usage-rows.ts';
+export type {
+  UsageLatency,
+  UsageMeasure,
+  UsageSeries,
+  UsageSeriesQuery,
+  UsageSeriesRow,
+  UsageStep,
+  UsageTimesQuery,
+} from './usage-series.ts';
+export type { WalkOptions } from './walk-log.ts';

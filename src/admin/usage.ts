@@ -2,17 +2,14 @@
  * Spending for operators: reports on the usage log, its comparison with the quota store, and CSV
  * exports.
  */
-import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
+import { formatMoney } from '../prices/amount.ts';
 import { memoryUsageQueries } from '../stores/memory/usage-queries.ts';
 import { type Reconciliation, reconcile } from '../stores/sql/reconcile.ts';
-import { usageCounts } from '../stores/sql/usage-counts.ts';
 import {
   checkChargesFilter,
   checkFilter,
-  checkReport,
   type UsageCharges,
   type UsageChargesFilter,
   type UsageRecordFilter,
@@ -20,7 +17,6 @@ import {
   type UsageReportQuery,
   type UsageReportRow,
 } from '../stores/sql/usage-report.ts';
-import { notSupported, queriedLog } from './admin-error.ts';
 import { type CallSummary, callSummary } from './call-summary.ts';
 import { csvLine } from './csv.ts';
 import {
@@ -31,30 +27,40 @@ import {
   type PageQuery,
   pageOf,
 } from './deps.ts';
+import {
+  amounts,
+  cannotReport,
+  reportOf,
+  totalOf,
+  type WithKnownCost,
+  withKnownCost,
+} from './usage-rows.ts';
+import {
+  latencySeriesOf,
+  seriesOf,
+  type UsageLatency,
+  type UsageSeries,
+  type UsageSeriesQuery,
+  type UsageTimesQuery,
+} from './usage-series.ts';
+import { ownTurns, type Step, type WalkDeps, type WalkOptions, walkLog } from './walk-log.ts';
 
 /** The groupings, filters, order and page of a report. */
 export type UsageListQuery = UsageReportQuery &
   PageQuery & {
-    /** Default: `charge`, the most expensive first. */
-    readonly sort?: 'charge' | 'name';
+    /**
+     * The most expensive first, by name, or the latest first, and the most expensive first within
+     * it. Default: `time` if the first grouping is one of time, otherwise `charge`.
+     */
+    readonly sort?: 'charge' | 'name' | 'time';
   };
-
-type Costs = Pick<UsageReportRow, 'costNanos' | 'marginNanos'>;
-
-/** The same, but its cost and margin are undefined if no channel of its calls states its cost. */
-export type WithKnownCost<Row extends Costs> = Omit<Row, keyof Costs> & {
-  readonly [Name in keyof Costs]: Costs[Name] | undefined;
-};
 
 /** A row of a report. */
 export type UsageListRow = WithKnownCost<UsageReportRow>;
 
 /** A page of a report, and the sum of all its rows. */
 export interface UsageReportPage extends Page<UsageListRow> {
-  readonly total: { readonly calls: number } & Pick<
-    UsageListRow,
-    'chargeNanos' | 'unbookedNanos' | 'costNanos' | 'marginNanos'
-  >;
+  readonly total: Omit<UsageListRow, 'names'>;
 }
 
 /** How far an export has come. */
@@ -76,27 +82,35 @@ export interface CsvOptions extends WalkOptions {
 export interface AdminUsageReports {
   /** Rejects with the reason of the signal when it is aborted; so do the exports. */
   report(query: UsageListQuery, options?: WalkOptions): Promise<UsageReportPage>;
+  /** Usage over time, divided by its largest names, for a chart. */
+  series(query: UsageSeriesQuery, options?: WalkOptions): Promise<UsageSeries>;
+  /** How long calls took over time. */
+  latencies(
+    query: UsageTimesQuery,
+    options?: WalkOptions,
+  ): Promise<{ readonly data: readonly UsageLatency[] }>;
   /** Where the usage log and the quota store differ; see `reconcile`. */
   books(filter: UsageChargesFilter, options?: WalkOptions): Promise<readonly Reconciliation[]>;
-  /** The rows of a report as CSV, in pieces of up to 50 lines. */
+  /**
+   * The rows of a report as CSV, sorted by names, in pieces of up to 50 lines. Amounts are in nanos
+   * and, as `charge`, `unbooked`, `cost` and `margin`, in the currency unit.
+   */
   reportCsv(query: UsageReportQuery, options?: CsvOptions): AsyncIterable<string>;
   /** Single calls as CSV, read from the log page by page. */
   callsCsv(filter: UsageRecordFilter, options?: CsvOptions): AsyncIterable<string>;
 }
 
 /** All reports together read the log at most once per turn of the event loop. */
-export function adminUsage({ stores, clock }: AdminDeps): AdminUsageReports {
-  const deps = { ...stores, clock, inOwnTurn: ownTurns() };
+export function adminUsage({ stores, clock, currency }: AdminDeps): AdminUsageReports {
+  const deps = { ...stores, clock, currency, inOwnTurn: ownTurns() };
   return {
-    report: async ({ sort = 'charge', ...query }, options) => {
+    report: async (query, options) => {
       const rows = await reportOf(deps, query, options);
-      const sorted =
-        sort === 'name'
-          ? rows
-          : rows.toSorted((one, other) => Number(other.chargeNanos - one.chargeNanos));
-      const { data, next } = pageOf(sorted, query);
+      const { data, next } = pageOf(sortedRows(rows, query), query);
       return { data: data.map(withKnownCost), next, total: withKnownCost(totalOf(rows)) };
     },
+    series: (query, options) => seriesOf(deps, query, options),
+    latencies: async (query, options) => ({ data: await latencySeriesOf(deps, query, options) }),
     books: async (filter, options) => {
       const { usage, quota, inOwnTurn } = deps;
       if (usage.usageCharges === undefined) throw cannotReport();
@@ -112,21 +126,19 @@ export function adminUsage({ stores, clock }: AdminDeps): AdminUsageReports {
   };
 }
 
-/** Stores sum up the costs that are known; both sums are 0 only if none is. */
-export function withKnownCost<Row extends Costs>(row: Row): WithKnownCost<Row> {
-  const isKnown = row.costNanos !== 0n || row.marginNanos !== 0n;
-  return isKnown ? row : { ...row, costNanos: undefined, marginNanos: undefined };
-}
+const times: readonly unknown[] = ['hour', 'day', 'month'];
 
-const amounts = ['chargeNanos', 'unbookedNanos', 'costNanos', 'marginNanos'] as const;
-
-function totalOf(rows: readonly UsageReportRow[]) {
-  const total = { calls: 0, chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n, marginNanos: 0n };
-  for (const row of rows) {
-    total.calls += row.calls;
-    for (const name of amounts) total[name] += row[name];
-  }
-  return total;
+function sortedRows(
+  rows: readonly UsageReportRow[],
+  { by, sort }: Pick<UsageListQuery, 'by' | 'sort'>,
+): readonly UsageReportRow[] {
+  const [first] = typeof by === 'string' ? [by] : by;
+  const order = sort ?? (times.includes(first) ? 'time' : 'charge');
+  if (order === 'name') return rows;
+  return rows.toSorted(({ names: [one = ''], ...row }, { names: [other = ''], ...next }) => {
+    if (order === 'time' && one !== other) return one < other ? 1 : -1;
+    return Number(next.chargeNanos - row.chargeNanos);
+  });
 }
 
 const reportColumns = [
@@ -142,23 +154,36 @@ const reportColumns = [
 const csvPage = 50;
 
 async function* reportCsv(
-  deps: WalkDeps,
+  deps: WalkDeps & Pick<AdminDeps, 'currency'>,
   query: UsageReportQuery,
   { onProgress, ...options }: CsvOptions = {},
 ): AsyncGenerator<string> {
   const rows = await reportOf(deps, query, options);
   const names = Array.isArray(query.by) ? query.by : [query.by];
-  yield csvLine([...names, ...reportColumns]);
+  const currency = deps.currency === undefined ? [] : [deps.currency];
+  const inUnits = amounts.map((name) => name.replace('Nanos', ''));
+  yield csvLine([...names, ...reportColumns, ...inUnits, ...currency.map(() => 'currency')]);
   for (let start = 0; start < rows.length; start += csvPage) {
     const page = rows.slice(start, start + csvPage);
     yield await deps.inOwnTurn(() =>
       page
         .map(withKnownCost)
-        .map((row) => csvLine([...row.names, ...reportColumns.map((name) => row[name])]))
+        .map((row) =>
+          csvLine([
+            ...row.names,
+            ...reportColumns.map((name) => row[name]),
+            ...amounts.map((name) => unitsOf(row[name])),
+            ...currency,
+          ]),
+        )
         .join(''),
     );
     onProgress?.({ rows: start + page.length });
   }
+}
+
+function unitsOf(nanos: bigint | undefined): string | undefined {
+  return nanos === undefined ? undefined : formatMoney(nanos);
 }
 
 const callColumns = [
@@ -215,10 +240,6 @@ function pagesOf(usage: AdminUsage, filter: UsageRecordFilter) {
   };
 }
 
-function cannotReport(): Error {
-  return notSupported('The usage sink can’t make reports.', queriedLog);
-}
-
 async function charges(
   deps: WalkDeps,
   filter: UsageChargesFilter,
@@ -242,153 +263,4 @@ function addTo(sums: Map<string, UsageCharges>, charge: UsageCharges): void {
     bookedNanos: bookedNanos + (sum?.bookedNanos ?? 0n),
     unbookedNanos: unbookedNanos + (sum?.unbookedNanos ?? 0n),
   });
-}
-
-/**
- * The rows of a report, sorted by names. The same rows as from one query over the whole span,
- * except for calls that are written meanwhile.
- *
- * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
- */
-async function reportOf(
-  deps: WalkDeps,
-  query: UsageReportQuery,
-  options?: WalkOptions,
-): Promise<readonly UsageReportRow[]> {
-  const { usage } = deps;
-  if (usage.usageReport === undefined) throw cannotReport();
-  checkReport(query);
-  const sums = new Map<string, UsageReportRow>();
-  const read = async (span: Span) => ({
-    rows: (await usage.usageReport?.({ ...query, ...span })) ?? [],
-    next: undefined,
-  });
-  let slices = 0;
-  for await (const { rows } of walkLog(deps, query, read, options)) {
-    slices += 1;
-    for (const row of rows) {
-      const name = JSON.stringify(row.names);
-      const sum = sums.get(name);
-      sums.set(name, sum === undefined ? row : sumOf(sum, row));
-    }
-  }
-  const rows = [...sums.values()];
-  return slices === 1 ? rows : rows.toSorted(byNames);
-}
-
-function sumOf(one: UsageReportRow, other: UsageReportRow): UsageReportRow {
-  const sum: { -readonly [Name in keyof UsageReportRow]: UsageReportRow[Name] } = { ...one };
-  for (const name of ['calls', ...usageCounts] as const) sum[name] += other[name];
-  for (const name of amounts) sum[name] += other[name];
-  return sum;
-}
-
-/** Orders by each name in turn, by code points as the databases do. */
-function byNames({ names: one }: UsageReportRow, { names: other }: UsageReportRow): number {
-  for (const [index, name] of one.entries()) {
-    const order = Buffer.compare(Buffer.from(name), Buffer.from(other[index] ?? ''));
-    if (order !== 0) return order;
-  }
-  return 0;
-}
-
-interface WalkDeps {
-  readonly usage: AdminUsage;
-  readonly clock: Clock;
-  readonly inOwnTurn: ReturnType<typeof ownTurns>;
-}
-
-/** The start times of the calls, as in `UsageFilter`; `toMs` is exclusive. */
-interface Span {
-  readonly fromMs?: number;
-  readonly toMs?: number;
-}
-
-/** A step of a walk: a slice, or the next page of it. */
-interface Step extends Span {
-  readonly after?: string;
-}
-
-/** Stops a walk whose result is no longer needed. */
-export interface WalkOptions {
-  readonly signal?: AbortSignal;
-}
-
-const firstSliceMs = 60_000;
-const quickMs = 4;
-const slowMs = 2 * quickMs;
-
-/**
- * Reads a long span of the log in small steps. A log in this process (SQLite, memory) blocks the
- * event loop while it searches, even if it finds few rows, so the span is cut into slices. A
- * database server is queried for the whole span.
- *
- * Yields what `read` returns for each step, oldest first, with one read per turn of the event loop.
- * A slice is read until there is no `next`. After a quick read the next slice is twice as long,
- * after a slow one half as long.
- *
- * @throws the reason of the signal when it has stopped the walk
- */
-async function* walkLog<T extends { readonly next?: string | undefined }>(
-  { usage, clock, inOwnTurn }: WalkDeps,
-  span: Span,
-  read: (step: Step) => MaybePromise<T>,
-  { signal }: WalkOptions = {},
-): AsyncGenerator<T> {
-  let lengthMs = firstSliceMs;
-  const timed = (step: Step) => async (): Promise<T> => {
-    const startedMs = clock.monotonicMs();
-    const result = await read(step);
-    const tookMs = clock.monotonicMs() - startedMs;
-    if (tookMs < quickMs) lengthMs *= 2;
-    if (tookMs > slowMs) lengthMs = Math.max(1, Math.floor(lengthMs / 2));
-    return result;
-  };
-  const ends = await inOwnTurn(() => spanInThisProcess(usage, span));
-  let slice: Span | undefined = ends === undefined ? span : sliceOf(ends, ends.fromMs, lengthMs);
-  while (slice !== undefined) {
-    let after: string | undefined;
-    do {
-      signal?.throwIfAborted();
-      const step: Step = after === undefined ? slice : { ...slice, after };
-      const result: T = await inOwnTurn(timed(step));
-      yield result;
-      after = result.next;
-    } while (after !== undefined);
-    slice = ends === undefined ? undefined : sliceOf(ends, slice.toMs ?? ends.toMs, lengthMs);
-  }
-}
-
-type Ends = Required<Span>;
-
-function sliceOf({ toMs }: Ends, fromMs: number, lengthMs: number): Ends | undefined {
-  return fromMs < toMs ? { fromMs, toMs: Math.min(fromMs + lengthMs, toMs) } : undefined;
-}
-
-/** From the first to the last call of the span, if the log is in this process. */
-async function spanInThisProcess(
-  { isInProcess, usageRecords }: AdminUsage,
-  { fromMs, toMs }: Span,
-): Promise<Ends | undefined> {
-  if (isInProcess !== true || usageRecords === undefined) return undefined;
-  const span = given({ fromMs, toMs });
-  const [first] = (await usageRecords(span, { limit: 1 })).records;
-  const [last] = (await usageRecords(span, { limit: 1, newestFirst: true })).records;
-  if (first === undefined || last === undefined) return undefined;
-  return { fromMs: first.startedAtMs, toMs: last.startedAtMs + 1 };
-}
-
-/**
- * At most one read per turn, however many exports run at once. SQLite and memory block the process
- * while they answer, so that a step has to be small, and calls run before the next one.
- */
-function ownTurns() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(read: () => MaybePromise<T>): Promise<T> => {
-    const turn = last.then(() => setImmediate());
-    // The next read waits for this turn, not for this read: a database server runs them
-    // concurrently.
-    last = turn;
-    return turn.then(read);
-  };
 }

@@ -253,6 +253,25 @@ export function text(message: string): z.ZodType<string> {
   return matching(/^\P{Cc}+$/u, message);
 }
 
+const currencyForm = 'must be the ISO 4217 code of a currency: USD';
+/** The code of a currency. */
+export const aCurrency: z.ZodType<string> = text(currencyForm).refine(
+  (code) => Intl.supportedValuesOf('currency').includes(code),
+  currencyForm,
+);
+
+const zoneForm = 'must be the IANA name of a time zone: Europe/Berlin';
+/** The name of a time zone. */
+export const aTimeZone: z.ZodType<string> = text(zoneForm).refine(isTimeZone, zoneForm);
+
+function isTimeZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** Text of this pattern; `form` is said of any other value. */
 export function matching(pattern: RegExp, form: string) {
   return z.string(form).regex(pattern, form);

@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import type { AdminUsage } from '../../src/admin/deps.ts';
-import { withKnownCost } from '../../src/admin/usage.ts';
+import { withKnownCost } from '../../src/admin/usage-rows.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import type { UsageQueries } from '../../src/stores/sql/usage-report.ts';

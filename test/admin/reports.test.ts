@@ -72,7 +72,7 @@ describe('reports', () => {
     ]);
     expect(shown.total).toMatchObject({ costNanos: '3', marginNanos: '17' });
     expect(alone.total).toMatchObject({ costNanos: null, marginNanos: null });
-    expect(csv.text).toMatch(/^unknown,2,.*,10,0,,\r$/m);
+    expect(csv.text).toMatch(/^unknown,2,.*,10,0,,,0.00000001,0,,\r$/m);
   });
 
   it('have every row on one of their pages, the most expensive first, and their sum', async () => {
@@ -104,7 +104,9 @@ describe('reports', () => {
     const exported = await opened.call({ path: '/calls.csv?fromMs=1100' });
     const rows = text.trimEnd().split('\r\n');
 
-    expect(headers['content-disposition']).toBe('attachment; filename="usage.csv"');
+    expect(headers['content-disposition']).toBe(
+      'attachment; filename="usage-1970-01-01-to-1970-01-01.csv"',
+    );
     expect(rows).toHaveLength(1 + new Set(calls(320).map((c) => `${c.keyId} ${c.modelId}`)).size);
     expect(rows.slice(1).every((row) => row.startsWith("'=k"))).toBe(true);
     expect(exported.text.trimEnd().split('\r\n')).toHaveLength(1 + 220);

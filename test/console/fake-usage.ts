@@ -1,5 +1,13 @@
 /** Reports of a fake usage log: thirty days of models and keys. */
-import type { Admin, UsageReportPage } from '../../src/admin/index.ts';
+import type {
+  Admin,
+  UsageLatency,
+  UsageReportPage,
+  UsageSeries,
+  UsageSeriesQuery,
+  UsageTimesQuery,
+} from '../../src/admin/index.ts';
+import { totalOf } from '../../src/admin/usage-rows.ts';
 import type { UsageReportRow } from '../../src/stores/sql/usage-report.ts';
 import { nowMs } from './fake-data.ts';
 
@@ -17,6 +25,8 @@ export function fakeUsage(
       const groupings = typeof by === 'string' ? [by] : by;
       return pageOf(groupings[0] === 'day' ? days() : rows(groupings.length));
     },
+    series: async (query) => seriesOf(query),
+    latencies: async (query) => ({ data: startsOf(query).map(latencyAt) }),
     books: async ({ period = '' }) => (agree ? [] : [{ ...difference, period }]),
   };
 }
@@ -42,6 +52,41 @@ function days(): readonly UsageReportRow[] {
   });
 }
 
+/** The hours or days of a query that have begun. */
+function startsOf({ fromMs, toMs, step }: UsageTimesQuery): readonly number[] {
+  const length = step === 'hour' ? 3_600_000 : dayMs;
+  const first = Math.floor(fromMs / length) * length;
+  const count = Math.ceil((Math.min(toMs, nowMs) - first) / length);
+  return Array.from({ length: Math.max(0, count) }, (_, index) => first + index * length);
+}
+
+/** Models of different size, more in the day than at night, and other models. */
+function seriesOf(query: UsageSeriesQuery): UsageSeries {
+  const all =
+    query.by === undefined
+      ? []
+      : rows(1)
+          .slice(0, 3)
+          .map(({ names }) => names[0] ?? '');
+  const data = startsOf(query).flatMap((startMs, at) =>
+    [...all, undefined].map((name, index) => {
+      const share = BigInt(Math.round((80 + 50 * Math.sin(at / 2)) / (index + 1)));
+      return {
+        ...{ startMs, name, calls: 900 - index * 200, tokens: 4_000_000 - index * 900_000 },
+        chargeNanos: share * unit + 120_000_000n,
+      };
+    }),
+  );
+  return { names: all, data };
+}
+
+function latencyAt(startMs: number, index: number): UsageLatency {
+  const firstByteP50Ms = Math.round(420 + 90 * Math.sin(index / 2));
+  const firstByteP95Ms = firstByteP50Ms * 4;
+  const ends = { durationP50Ms: firstByteP50Ms * 8, durationP95Ms: firstByteP95Ms * 6 };
+  return { startMs, firstByteP50Ms, firstByteP95Ms, ...ends };
+}
+
 function row(names: readonly string[], units: bigint, index: number): UsageReportRow {
   return {
     names,
@@ -53,6 +98,7 @@ function row(names: readonly string[], units: bigint, index: number): UsageRepor
     audioInputTokens: 0,
     imageInputTokens: 0,
     videoInputTokens: 0,
+    outputMs: 160_000_000 - index * 9_000_000,
     outputTokens: 9_120_400 - index * 810_000,
     reasoningTokens: 1_000_000,
     audioOutputTokens: 0,
@@ -66,19 +112,7 @@ function row(names: readonly string[], units: bigint, index: number): UsageRepor
 }
 
 function pageOf(data: readonly UsageReportRow[]): UsageReportPage {
-  const sum = (name: 'chargeNanos' | 'unbookedNanos' | 'costNanos' | 'marginNanos'): bigint =>
-    data.reduce((total, one) => total + one[name], 0n);
-  return {
-    data,
-    next: undefined,
-    total: {
-      calls: data.reduce((total, { calls }) => total + calls, 0),
-      chargeNanos: sum('chargeNanos'),
-      unbookedNanos: sum('unbookedNanos'),
-      costNanos: sum('costNanos'),
-      marginNanos: sum('marginNanos'),
-    },
-  };
+  return { data, next: undefined, total: totalOf(data) };
 }
 
 const difference = {

@@ -4,9 +4,10 @@
  * back from their URL.
  */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   amountText,
+  clockText,
   durationText,
   exactMoney,
   moneyColumn,
@@ -15,8 +16,11 @@ import {
   percentText,
   rateOf,
   spanText,
+  writeFor,
+  zoneText,
 } from '../../src/console/page/format.ts';
-import { hrefOf, ranges, routeOf, viewNames } from '../../src/console/page/route.ts';
+import { namedRanges, shortRanges } from '../../src/console/page/range.ts';
+import { hrefOf, routeOf, viewNames } from '../../src/console/page/route.ts';
 
 const amount = fc.bigInt({ min: -9_000_000n * 10n ** 9n, max: 9_000_000n * 10n ** 9n });
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 });
@@ -205,12 +209,48 @@ it('a share is 100 % only where nothing is missing', () => {
   expect(spanText(-5)).toBe('0 s');
 });
 
+it.each([
+  ['0', '50000000000', '0'],
+  ['10320000', '50000000000', '0.01'],
+  ['1', '50000000000', '<0.01'],
+  ['50000000000', '10320000', '50.00'],
+  ['10320000', '51000000', '0.01032'],
+])('%s nanos beside %s are %s', (nanos, beside, shown) => {
+  expect(moneyText(nanos, beside)).toBe(shown);
+});
+
+describe('in the currency and the time zone of the host', () => {
+  afterEach(() => writeFor({ currency: null, timeZone: null }));
+
+  it.each([
+    ['USD', '$10.50', '−$0.00005', '<$0.01'],
+    ['EUR', '€10.50', '−€0.00005', '<€0.01'],
+    ['CHF', 'CHF\u00a010.50', '−CHF\u00a00.00005', '<CHF\u00a00.01'],
+  ])('amounts have the sign of %s', (currency, ...shown) => {
+    writeFor({ currency, timeZone: null });
+
+    const amounts = [moneyText('10500000000'), moneyText('-50000'), moneyText(1n, 1_000_000_000n)];
+    expect(amounts).toEqual(shown);
+    expect(nanosOf(exactMoney('10500000000'))).toBe('10500000000');
+  });
+
+  it('times of day, and whether it is today, are those of the zone', () => {
+    writeFor({ currency: null, timeZone: 'Pacific/Kiritimati' });
+    const nowMs = Date.UTC(2026, 10, 20, 12);
+
+    expect(zoneText()).toBe('Pacific/Kiritimati');
+    expect(clockText(nowMs, nowMs)).toBe('02:00:00');
+    expect(clockText(Date.UTC(2026, 10, 20, 9), nowMs)).toBe('20 Nov 23:00:00');
+    expect(clockText(Date.UTC(2025, 10, 20, 12), nowMs)).toBe('21 Nov 02:00:00');
+  });
+});
+
 describe('a route', () => {
   it('is read back from its URL, whatever its id and its filters are', () => {
     const route = fc.record({
       view: fc.constantFrom(...viewNames),
       id: fc.option(text, { nil: undefined }),
-      range: fc.constantFrom(...ranges),
+      range: fc.constantFrom(...shortRanges, ...namedRanges),
       params: filters,
     });
 

@@ -2,11 +2,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CallOutcome, UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
 import { firstByteBoundsMs } from '../../src/stores/sql/first-bytes.ts';
-import type {
-  UsageGrouping,
-  UsageQueries,
-  UsageReportQuery,
-  UsageRetention,
+import {
+  columnGroupings,
+  type UsageGrouping,
+  type UsageQueries,
+  type UsageReportQuery,
+  type UsageRetention,
 } from '../../src/stores/sql/usage-report.ts';
 import { usageRecord } from '../../src/testing/index.ts';
 import { usageIdCases } from './id-cases.ts';
@@ -22,7 +23,7 @@ const outcomes: readonly CallOutcome[] = ['complete', 'broken', 'caller_left'];
 /** Names that a path in JSON or a statement would read in another way. */
 const metadataNames = ['team', 'a.b', '$', 'a"b', "a'b", 'größe', '[0]', '*', 'a\\b', '__proto__'];
 const groupings: readonly UsageGrouping[] = [
-  ...(['key', 'group', 'model', 'channel', 'day', 'outcome'] as const),
+  ...columnGroupings,
   ...metadataNames.map((name) => `metadata.${name}` as const),
 ];
 
@@ -154,14 +155,38 @@ export function usageQueryCases(open: OpenUsageLog): void {
       const span = { fromMs: startMs, toMs: startMs + times.length };
       const counts = await log.usageFirstBytes(span);
 
-      const expected = [...firstByteBoundsMs, Number.POSITIVE_INFINITY].map((bound, index, all) => {
-        const above = all[index - 1] ?? -1;
-        return times.filter((ms) => ms !== undefined && ms > above && ms <= bound).length;
-      });
+      const expected = inBuckets(times.filter((ms) => ms !== undefined));
       expect(counts).toEqual(expected);
       const narrow = await log.usageFirstBytes({ ...span, toMs: startMs + 3 });
       expect(narrow.reduce((sum, count) => sum + count)).toBe(2);
       expect(await log.usageFirstBytes({ keyId: 'nobody' })).toEqual(expected.map(() => 0));
+    });
+  });
+
+  describe('latencies', () => {
+    it('by every grouping, and any two, have each call in the buckets of its times', async () => {
+      const log = opened();
+      const records = randomRecords(80);
+      for (const record of records) await log.record(record);
+      const span = { fromMs: startMs, toMs: startMs + 9 * dayMs };
+
+      for (const by of [...groupings, ['day', 'model'], ['metadata.team', 'hour']] as const) {
+        const names = typeof by === 'string' ? [by] : by;
+        const rows = await log.usageLatencies({ by, ...span });
+
+        for (const row of rows) {
+          const found = records.filter((record) =>
+            names.every((name, index) => nameOf(record, name) === row.names[index]),
+          );
+          const times = found.flatMap(({ firstByteMs: ms }) => (ms === undefined ? [] : [ms]));
+          expect(row.firstByteCounts, String(by)).toEqual(inBuckets(times));
+          expect(row.durationCounts).toEqual(inBuckets(found.map(({ durationMs }) => durationMs)));
+        }
+        expect(rows.map((row) => row.names)).toEqual(
+          (await log.usageReport({ by, ...span })).map((row) => row.names),
+        );
+      }
+      expect(await log.usageLatencies({ by: 'key', ...span, keyId: 'nobody' })).toEqual([]);
     });
   });
 
@@ -254,6 +279,13 @@ export function usageCases(open: OpenUsageTable): void {
   });
 }
 
+function inBuckets(times: readonly number[]): readonly number[] {
+  return [...firstByteBoundsMs, Number.POSITIVE_INFINITY].map((bound, index, all) => {
+    const above = all[index - 1] ?? -1;
+    return times.filter((ms) => ms > above && ms <= bound).length;
+  });
+}
+
 /** Records over four days; some without a channel or metadata. */
 function randomRecords(count: number): readonly UsageRecord[] {
   return Array.from({ length: count }, (_, index) => {
@@ -269,6 +301,8 @@ function randomRecords(count: number): readonly UsageRecord[] {
       metadata: pick(5) === 0 ? undefined : labels(index),
       startedAtMs: startMs + (index % 24) * 4 * 3_600_000 + index,
       chargeNanos: BigInt(pick(1_000)),
+      firstByteMs: pick(7) === 0 ? undefined : pick(4_001) / 2,
+      durationMs: pick(130_000) + 0.25,
     });
   });
 }
@@ -310,8 +344,13 @@ function nameOf(record: UsageRecord, grouping: UsageGrouping): string {
       return record.channelId ?? '';
     case 'outcome':
       return record.outcome;
+    case 'hour':
     case 'day':
-      return new Date(record.startedAtMs).toISOString().slice(0, 10);
+    case 'month': {
+      const digits = { hour: 13, day: 10, month: 7 }[grouping];
+      const name = new Date(record.startedAtMs).toISOString().slice(0, digits);
+      return grouping === 'hour' ? `${name}:00Z` : name;
+    }
     default: {
       const name = grouping.slice('metadata.'.length);
       const { metadata = {} } = record;

@@ -6,6 +6,7 @@ import { failureReasons } from '../../failure-reasons.ts';
 import { matching } from '../../ports/set-up.ts';
 import { callOutcomes } from '../../ports/usage-sink.ts';
 import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
+import { columnGroupings } from '../../stores/sql/usage-report.ts';
 import { invalid } from '../admin-error.ts';
 import {
   anId,
@@ -21,7 +22,6 @@ import {
   selection,
   shortText,
   usageGroupingOf,
-  usageGroupings,
 } from './route.ts';
 
 const filter = {
@@ -32,13 +32,31 @@ const filter = {
   outcome: z.enum(callOutcomes).exactOptional(),
 };
 const requestId = shortText.exactOptional();
-const names = [...usageGroupings, 'metadata\\.[^,]+'];
+const names = [...columnGroupings, 'metadata\\.[^,]+'];
 const keysForm = 'must be one or two groupings: key,model';
 const report = {
   ...filter,
   by: groupings({ form: keysForm, maxLength: 300, names }, usageGroupingOf),
   fromMs: integer,
   toMs: integer,
+};
+/** The last time of JavaScript's calendar. */
+const maxDateMs = 8.64e15;
+const oneForm = 'must be one grouping: key';
+const oneGrouping = z
+  .string(oneForm)
+  .max(150)
+  .meta({ pattern: `^(${names.join('|')})$` })
+  .transform((text, { addIssue }) => {
+    const by = usageGroupingOf(text);
+    if (by === undefined) addIssue({ code: 'custom', message: oneForm });
+    return by ?? z.NEVER;
+  });
+const steps = {
+  ...filter,
+  fromMs: integer,
+  toMs: integer,
+  step: z.enum(['hour', 'day']),
 };
 
 export const callRoutes: readonly Route[] = [
@@ -108,7 +126,7 @@ export const callRoutes: readonly Route[] = [
     query: z.strictObject({
       ...report,
       ...paging,
-      sort: z.enum(['charge', 'name']).exactOptional(),
+      sort: z.enum(['charge', 'name', 'time']).exactOptional(),
     }),
     reply: 'Usage',
     run: async ({ admin, query, signal }) => ({
@@ -122,7 +140,32 @@ export const callRoutes: readonly Route[] = [
     query: z.strictObject(report),
     run: async ({ admin, query, signal }) => ({
       csv: admin.usage.reportCsv(query, { signal }),
-      fileName: 'usage.csv',
+      fileName: `usage-${dayOf(query.fromMs)}-to-${dayOf(query.toMs - 1)}.csv`,
+    }),
+  }),
+  route({
+    ...get,
+    path: '/usage/series',
+    summary: 'Sums of the log by hour or day, divided by the largest names of a grouping',
+    query: z.strictObject({
+      ...steps,
+      by: oneGrouping.exactOptional(),
+      top: integer.exactOptional(),
+      measure: z.enum(['charge', 'calls', 'tokens']).exactOptional(),
+    }),
+    reply: 'UsageSeries',
+    run: async ({ admin, query, signal }) => ({
+      json: await admin.usage.series(query, { signal }),
+    }),
+  }),
+  route({
+    ...get,
+    path: '/usage/latencies',
+    summary: 'How long the calls of the log took, by hour or day',
+    query: z.strictObject(steps),
+    reply: 'UsageLatencies',
+    run: async ({ admin, query, signal }) => ({
+      json: await admin.usage.latencies(query, { signal }),
     }),
   }),
   route({
@@ -146,6 +189,10 @@ export const callRoutes: readonly Route[] = [
     }),
   }),
 ];
+
+function dayOf(ms: number): string {
+  return new Date(Math.min(ms, maxDateMs)).toISOString().slice(0, 10);
+}
 
 /** A month or a day of the calendar, or the whole time. */
 function isPeriod(text: string): boolean {

@@ -21,6 +21,7 @@ import type { Now } from '../now.ts';
 import type { OwnerDetail, OwnerSummary, ToppedUpOwner } from '../owners.ts';
 import type { RefusalReason, RefusalReportPage } from '../refusals.ts';
 import type { UsageReportPage } from '../usage.ts';
+import type { UsageLatency, UsageSeries } from '../usage-series.ts';
 import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
@@ -57,6 +58,8 @@ export interface Replies {
   readonly ToppedUpKey: ToppedUpKey;
   readonly ToppedUpOwner: ToppedUpOwner;
   readonly Usage: UsageReportPage;
+  readonly UsageLatencies: { readonly data: readonly UsageLatency[] };
+  readonly UsageSeries: UsageSeries;
 }
 
 export type ReplyName = keyof Replies;

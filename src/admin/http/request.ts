@@ -215,6 +215,10 @@ function isSameOrigin({ origin, host, ...headers }: IncomingMessage['headers']):
 export interface AdminSession extends AdminAccess {
   readonly title: string;
   readonly nowMs: number;
+  /** Of all amounts, by ISO 4217; undefined if the host does not state it. */
+  readonly currency: string | undefined;
+  /** Of the times that the console shows, by its IANA name; undefined for that of the browser. */
+  readonly timeZone: string | undefined;
   /**
    * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
    */
@@ -223,6 +227,7 @@ export interface AdminSession extends AdminAccess {
 }
 
 export function sessionOf(admin: Admin, { actor, can }: AdminAccess): AdminSession {
-  const { title, clock, keyCacheMs, capabilities } = admin;
-  return { actor, can, title, nowMs: clock.now(), keyCacheMs, capabilities };
+  const { title, currency, timeZone, clock, keyCacheMs, capabilities } = admin;
+  const host = { title, nowMs: clock.now(), currency, timeZone, keyCacheMs, capabilities };
+  return { actor, can, ...host };
 }

@@ -6,7 +6,7 @@ import { printableId } from '../../ports/quota-input.ts';
 import type { KeyRateLimits } from '../../ports/rates.ts';
 import { keyRatesSchema, ownerRatesSchema } from '../../ports/rates-schema.ts';
 import { matching, strict } from '../../ports/set-up.ts';
-import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
+import { columnGroupings, type UsageGrouping } from '../../stores/sql/usage-report.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, type AdminProblem, maxProblems } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
@@ -151,11 +151,8 @@ export const selection = {
   modelId: shortText.exactOptional(),
 };
 
-/** The groupings of a report on usage, besides metadata. */
-export const usageGroupings = ['key', 'group', 'model', 'channel', 'day', 'outcome'] as const;
-
 export function usageGroupingOf(text: string): UsageGrouping | undefined {
-  const known = usageGroupings.find((grouping) => grouping === text);
+  const known = columnGroupings.find((grouping) => grouping === text);
   const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];
   return known ?? (name === undefined ? undefined : `metadata.${name}`);
 }

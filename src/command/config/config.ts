@@ -9,7 +9,17 @@ import { notifyMembers } from '../../notify/options.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
-import { each, flag, matching, oneOf, positive, strict, text } from '../../ports/set-up.ts';
+import {
+  aCurrency,
+  aTimeZone,
+  each,
+  flag,
+  matching,
+  oneOf,
+  positive,
+  strict,
+  text,
+} from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import { referenceTo } from './environment.ts';
 
@@ -262,6 +272,12 @@ const admin = strict('must be an object: { port: 8788 }', {
   token: aToken
     .optional()
     .describe('Lets scripts in, as `Authorization: Bearer`; a secret of 32 characters or more.'),
+  currency: aCurrency
+    .optional()
+    .describe('The ISO 4217 code of the currency of all amounts, as "USD".'),
+  timeZone: aTimeZone
+    .optional()
+    .describe('The time zone of the times in the console. Without it: that of the browser.'),
   tokens: z
     .array(namedToken, 'must be a list of tokens')
     .refine(areUnlike, 'must have different names and different tokens')

@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
+import { given } from '../../admin/deps.ts';
 import type { ConsoleSignIn } from '../../console/sign-in.ts';
 import { errorClass, isError } from '../../errors.ts';
 import { digestSecret } from '../../secret.ts';
@@ -83,6 +84,7 @@ function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin 
     ...(auditLog === undefined ? {} : { auditLog }),
     onAuditError: (error) => log.write('error', 'audit_not_written', membersOf(error)),
     clock: around.clock,
+    ...given({ currency: config.admin?.currency, timeZone: config.admin?.timeZone }),
   });
 }
 

@@ -4,7 +4,7 @@
  * held.
  */
 import uPlot from 'uplot';
-import { button, el, refill } from './dom.ts';
+import { button, el, link, refill } from './dom.ts';
 import { moneyText, percentText, shareOf } from './format.ts';
 
 interface BarSeries {
@@ -18,6 +18,10 @@ interface ChartInput {
   readonly label: string;
   /** From the bottom to the top. */
   readonly series: readonly BarSeries[];
+  /** Lines, which are not added up, in place of bars. */
+  readonly isLines?: boolean;
+  /** Where a bar leads, and the part of it that a series is. */
+  hrefOf?(ms: number, series?: number): string;
   readonly timeName: string;
   valueText(value: number): string;
   /** Text of a value at the axis. Default: `valueText`. */
@@ -48,9 +52,14 @@ export function barChart(input: ChartInput) {
     if (width === 0) return;
     plot ??= plotOf(input, width, holder, show);
     plot.setSize({ width, height: heightPx });
-    plot.setData(stacked(data));
+    plot.setData(drawn(input, data));
   });
   observer.observe(holder);
+  holder.addEventListener('click', () => {
+    const place = plot === undefined ? undefined : placeAt(plot, input, data);
+    if (place !== undefined) location.hash = place;
+  });
+  holder.classList.toggle('opens', input.hrefOf !== undefined);
   const scheme = matchMedia('(prefers-color-scheme: dark)');
   const repaint = (): void => plot?.redraw(true, true);
   scheme.addEventListener('change', repaint);
@@ -58,7 +67,7 @@ export function barChart(input: ChartInput) {
     node,
     update: (next: ChartData): void => {
       data = next;
-      plot?.setData(stacked(data));
+      plot?.setData(drawn(input, data));
       show(plot?.cursor.idx ?? undefined);
       refill(table, tableOf(input, data));
     },
@@ -82,6 +91,26 @@ function tableToggle(table: HTMLElement): HTMLElement {
   return toggle;
 }
 
+/** Where the bar below the pointer leads, or the part of it. */
+function placeAt(plot: uPlot, { hrefOf }: ChartInput, data: ChartData): string | undefined {
+  const { idx, top = 0 } = plot.cursor;
+  const start = idx === null || idx === undefined ? undefined : data.startsMs[idx];
+  if (start === undefined || idx === undefined || idx === null) return undefined;
+  const height = plot.posToVal(top, 'y');
+  let sum = 0;
+  const part = data.values.findIndex((line) => {
+    sum += line[idx] || 0;
+    return height <= sum;
+  });
+  return hrefOf?.(start, part === -1 ? undefined : part);
+}
+
+function drawn({ isLines = false }: ChartInput, data: ChartData): uPlot.AlignedData {
+  if (!isLines) return stacked(data);
+  const lines = data.values.map((line) => line.map((ms) => (Number.isNaN(ms) ? null : ms)));
+  return [data.startsMs.map((ms) => ms / 1_000), ...lines.toReversed()];
+}
+
 /** uPlot draws series over each other, so the sums are drawn from the tallest down. */
 function stacked({ startsMs, values }: ChartData): uPlot.AlignedData {
   const sums: number[][] = [];
@@ -101,6 +130,8 @@ function plotOf(
   const bars = uPlot.paths.bars?.({ size: [0.72, 36, 1] });
   const series = input.series.toReversed().map(({ color }): uPlot.Series => {
     const paint = (): string => colorOf(holder, color);
+    if (input.isLines === true)
+      return { stroke: paint, width: 2, points: { size: 5, fill: paint } };
     return {
       fill: paint,
       stroke: paint,
@@ -158,7 +189,7 @@ function colorOf(node: HTMLElement, property: string): string {
 }
 
 function readoutOf(
-  { series, barText, valueText }: ChartInput,
+  { series, isLines = false, barText, valueText }: ChartInput,
   { startsMs, values }: ChartData,
   index: number | undefined,
 ): readonly HTMLElement[] {
@@ -166,11 +197,14 @@ function readoutOf(
   const sumOf = (line: readonly number[]): number => line.reduce((sum, value) => sum + value, 0);
   const parts = series.map(({ name, color }, position) => {
     const line = values[position] ?? [];
-    const value = start === undefined || index === undefined ? sumOf(line) : (line[index] ?? 0);
+    const isAll = start === undefined || index === undefined;
+    const value = isAll ? sumOf(line) : (line[index] ?? 0);
+    const swatch = el('span', { class: 'swatch', 'aria-hidden': 'true' });
+    swatch.style.background = `var(${color})`;
     return el('span', { class: 'readout-part' }, [
-      el('span', { class: `swatch swatch${color}`, 'aria-hidden': 'true' }),
+      swatch,
       `${name} `,
-      el('b', {}, valueText(value)),
+      isAll && isLines ? undefined : el('b', {}, valueText(value)),
     ]);
   });
   return [
@@ -180,13 +214,17 @@ function readoutOf(
 }
 
 function tableOf(
-  { label, series, timeName, barText, valueText }: ChartInput,
+  { label, series, timeName, barText, valueText, hrefOf }: ChartInput,
   { startsMs, values }: ChartData,
 ): HTMLElement {
   const head = [timeName, ...series.map(({ name }) => name)];
   const rows = startsMs.map((ms, index) =>
     el('tr', {}, [
-      el('th', { scope: 'row' }, barText(ms)),
+      el(
+        'th',
+        { scope: 'row' },
+        hrefOf === undefined ? barText(ms) : link(hrefOf(ms), barText(ms)),
+      ),
       values.map((line) => el('td', { class: 'number' }, valueText(line[index] ?? 0))),
     ]),
   );

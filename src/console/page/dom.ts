@@ -19,7 +19,7 @@ type OfValues =
   | 'rows'
   | 'accept';
 type OfSwitches = 'selected' | 'checked' | 'disabled' | 'required' | 'readonly' | 'hidden' | 'open';
-type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime';
+type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime' | `popover${'' | 'target'}`;
 type AttributeName = OfAll | OfFields | OfValues | OfSwitches | OfOthers;
 
 /** The attributes of an element; true is an attribute without a value, undefined and false none. */

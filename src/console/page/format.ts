@@ -19,40 +19,65 @@ export function shortCount(value: number | null): string {
 
 const nanosPerUnit = 1_000_000_000n;
 
-/**
- * An amount of nanos in units. Cents are always shown; below a unit there are four significant
- * digits, so that the price of a cheap call is not 0.00.
- */
-export function moneyText(nanos: string | bigint | null): string {
-  if (nanos === null) return none;
-  return withDecimals(BigInt(nanos), decimalsFor(BigInt(nanos), 4), 2);
+/** How this page writes amounts and times of day: the session states it once. */
+const host: { sign: string; zone: string | undefined } = { sign: '', zone: undefined };
+
+/** From here on amounts have the sign of a currency, and times of day are those of a zone. */
+export function writeFor({ currency, timeZone }: HostFormat): void {
+  host.sign = currency === null ? '' : signOf(currency);
+  host.zone = timeZone ?? undefined;
+}
+
+interface HostFormat {
+  readonly currency: string | null;
+  readonly timeZone: string | null;
+}
+
+/** `$` and `€`; a code has a space after it. */
+function signOf(currency: string): string {
+  const parts = new Intl.NumberFormat('en', { style: 'currency', currency }).formatToParts(0);
+  const sign = parts.find(({ type }) => type === 'currency')?.value ?? currency;
+  return /[A-Za-z]$/.test(sign) ? `${sign}\u00a0` : sign;
 }
 
 /**
- * Formats the amounts of a column alike, so that their decimal points are aligned. One that has no
- * digit within them is less than the last of them: `<0.000001`.
+ * An amount of nanos in units. From one unit up it has two decimals, below it four significant
+ * digits, so that the price of a cheap call is not 0.00. One that stands beside a larger amount has
+ * the decimals of that one: `0.01 of 50.00`.
  */
+export function moneyText(nanos: string | bigint | null, beside: string | bigint = 0n): string {
+  if (nanos === null) return none;
+  const [value, other] = [BigInt(nanos), BigInt(beside)];
+  if (sizeOf(other) > sizeOf(value)) return within(value, Math.min(6, decimalsFor(other, 4)));
+  return withDecimals(value, decimalsFor(value, 4), 2);
+}
+
+/** Formats the amounts of a column alike, so that their decimal points are aligned. */
 export function moneyColumn(all: readonly (string | null)[]): (nanos: string | null) => string {
   const decimals = all.map((nanos) => decimalsFor(BigInt(nanos ?? 0), 3));
   const most = Math.min(6, Math.max(2, ...decimals));
-  return (nanos) => {
-    if (nanos === null) return none;
-    const value = BigInt(nanos);
-    if (value === 0n) return '0';
-    const text = withDecimals(value, most);
-    return /[1-9]/.test(text)
-      ? text
-      : withDecimals(value, most).replace(/0$/, '1').replace('0.', '<0.');
-  };
+  return (nanos) => (nanos === null ? none : within(BigInt(nanos), most));
+}
+
+/** One that has no digit within the decimals is less than the last of them: `<0.000001`. */
+function within(value: bigint, decimals: number): string {
+  if (value === 0n) return `${host.sign}0`;
+  const text = withDecimals(value, decimals);
+  if (/[1-9]/.test(text)) return text;
+  return `${value < 0n ? '−' : ''}<${host.sign}0.${'1'.padStart(decimals, '0')}`;
+}
+
+function sizeOf(value: bigint): bigint {
+  return value < 0n ? -value : value;
 }
 
 /** Zeros at the end are left out down to `least` decimals. */
 function withDecimals(value: bigint, most: number, least = most): string {
-  const size = value < 0n ? -value : value;
   const step = 10n ** BigInt(9 - most);
-  const rounded = ((size + step / 2n) / step) * step;
+  const rounded = ((sizeOf(value) + step / 2n) / step) * step;
   const fraction = fractionOf(rounded).padEnd(least, '0');
-  return `${value < 0n ? '−' : ''}${count.format(rounded / nanosPerUnit)}.${fraction}`;
+  const sign = value < 0n ? '−' : '';
+  return `${sign}${host.sign}${count.format(rounded / nanosPerUnit)}.${fraction}`;
 }
 
 /** The digits after the point, without zeros at their end. */
@@ -145,26 +170,36 @@ export function percentText(share: number): string {
   return `${percent.toFixed(1)} %`;
 }
 
-const clock = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
-const minuteClock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const minuteForm = { hour: '2-digit', minute: '2-digit' } as const;
+const secondForm = { ...minuteForm, second: '2-digit' } as const;
+
+/** In the time zone of the host, otherwise in that of the browser. */
+function localText(ms: number, form: Intl.DateTimeFormatOptions): string {
+  return new Intl.DateTimeFormat('en-GB', { ...form, timeZone: host.zone }).format(ms);
+}
+
+/** The zone of the times of day. */
+export function zoneText(): string {
+  return host.zone ?? `${Intl.DateTimeFormat().resolvedOptions().timeZone}, as this browser`;
+}
 
 /** The local time; with the day unless it is today. */
-export function clockText(ms: number, nowMs: number, format: Intl.DateTimeFormat = clock): string {
-  const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString();
-  return isToday ? format.format(ms) : `${day.format(ms)} ${format.format(ms)}`;
+export function clockText(
+  ms: number,
+  nowMs: number,
+  form: Intl.DateTimeFormatOptions = secondForm,
+): string {
+  const [day, today] = [ms, nowMs].map((time) => localText(time, { dateStyle: 'short' }));
+  const clock = localText(ms, form);
+  return day === today ? clock : `${dayText(ms)} ${clock}`;
 }
 
 export function minuteText(ms: number): string {
-  return minuteClock.format(ms);
+  return localText(ms, minuteForm);
 }
 
 export function sinceText(ms: number, nowMs: number): string {
-  return `since ${clockText(ms, nowMs, minuteClock)}`;
+  return `since ${clockText(ms, nowMs, minuteForm)}`;
 }
 
 /** Where refusals are counted. Each process writes its counts into the log once a minute. */
@@ -176,7 +211,7 @@ export function refusalsOf(source: 'log' | 'process', since: string): string {
 
 /** The local day: `23 Nov`. */
 export function dayText(ms: number): string {
-  return day.format(ms);
+  return localText(ms, { day: 'numeric', month: 'short' });
 }
 
 const utcDay = new Intl.DateTimeFormat('en-GB', {

@@ -12,27 +12,35 @@ import {
 } from './api.ts';
 import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';
-import { clockText, spanText } from './format.ts';
+import { clockText, spanText, writeFor, zoneText } from './format.ts';
 import { failure, loading } from './panel.ts';
-import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from './route.ts';
+import { liveRangeOf } from './range.ts';
+import { rangePicker } from './range-picker.ts';
+import { hrefOf, type Route, routeOf, type ViewName, viewNames } from './route.ts';
 import { auditView } from './views/audit.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
 import { keysView } from './views/keys/keys.ts';
 import { modelsView } from './views/models.ts';
 import { nowView, worstOf } from './views/now.ts';
-import { spendView } from './views/spend.ts';
+import { spendView } from './views/spend/spend.ts';
 
-const views: Readonly<Record<ViewName, { readonly title: string; open(page: PageContext): View }>> =
-  {
-    now: { title: 'Now', open: nowView },
-    calls: { title: 'Calls', open: callsView },
-    spend: { title: 'Spend', open: spendView },
-    keys: { title: 'Keys', open: keysView },
-    channels: { title: 'Channels', open: channelsView },
-    models: { title: 'Models', open: modelsView },
-    audit: { title: 'Audit', open: auditView },
-  };
+interface ViewEntry {
+  readonly title: string;
+  /** Its figures are live, for the ranges of these; other views may show any days. */
+  readonly isLive?: boolean;
+  open(page: PageContext): View;
+}
+
+const views: Readonly<Record<ViewName, ViewEntry>> = {
+  now: { title: 'Now', isLive: true, open: nowView },
+  calls: { title: 'Calls', open: callsView },
+  spend: { title: 'Spend', open: spendView },
+  keys: { title: 'Keys', open: keysView },
+  channels: { title: 'Channels', isLive: true, open: channelsView },
+  models: { title: 'Models', isLive: true, open: modelsView },
+  audit: { title: 'Audit', isLive: true, open: auditView },
+};
 
 const shownMs = 6_000;
 
@@ -53,6 +61,7 @@ async function start(main: HTMLElement): Promise<void> {
   main.replaceChildren(loading('the console'));
   try {
     const session = await api.get<Session>('/session');
+    writeFor(session);
     signedOut = run(main, api, session);
   } catch (error) {
     if (failureOf(error)?.kind === 'signed_out') return;
@@ -70,7 +79,7 @@ function run(main: HTMLElement, api: Api, session: Session): () => void {
   });
   const shell = shellOf(page, 'signOut' in main.dataset);
   main.before(shell.node);
-  document.body.append(toasts);
+  document.body.append(footer(session), toasts);
   const show = (): void => showRoute(main, state, page, shell);
   const ended = new AbortController();
   const { signal } = ended;
@@ -78,7 +87,7 @@ function run(main: HTMLElement, api: Api, session: Session): () => void {
   addEventListener('keydown', (event) => searchOn(event, page), { signal });
   const ticks = setInterval(() => shell.tick(), 1_000);
   show();
-  state.live = new Live(api, listenerOf(state, shell, session), state.route.range);
+  state.live = new Live(api, listenerOf(state, shell, session), liveRangeOf(state.route.range));
   return () => {
     ended.abort();
     clearInterval(ticks);
@@ -125,8 +134,15 @@ function contextOf(
       location.hash = href(change);
     },
     announce,
-    refreshNow: () => state.live?.restart(state.route.range),
+    refreshNow: () => state.live?.restart(liveRangeOf(state.route.range)),
   };
+}
+
+/** What the times and amounts of all views are. */
+function footer({ currency }: Session): HTMLElement {
+  const times = `Times of day: ${zoneText()}. Days, months and budgets: UTC.`;
+  const amounts = `Amounts: ${currency ?? 'the currency unit of your prices'}.`;
+  return el('footer', { class: 'units' }, `${times} ${amounts}`);
 }
 
 function showRoute(main: HTMLElement, state: PageState, page: PageContext, shell: Shell): void {
@@ -135,7 +151,8 @@ function showRoute(main: HTMLElement, state: PageState, page: PageContext, shell
   const { route } = state;
   const href = hrefOf(route);
   if (location.hash !== href) history.replaceState(null, '', href);
-  if (route.range !== before.range) state.live?.restart(route.range);
+  const live = liveRangeOf(route.range);
+  if (live !== liveRangeOf(before.range)) state.live?.restart(live);
   shell.show(route);
   if (state.shown === route.view) return state.view?.show(route);
   const isFirst = state.shown === undefined;
@@ -203,7 +220,7 @@ type Shell = ReturnType<typeof shellOf>;
 
 function shellOf(page: PageContext, canSignOut: boolean) {
   const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
-  const rangePicker = el('nav', { class: 'ranges', 'aria-label': 'Range of time' });
+  const ranges = rangePicker(page);
   const status = el('p', { class: 'connection' });
   const uptime = el('p', { class: 'uptime' }, 'this process');
   let connection: Connection = { state: 'connecting' };
@@ -214,12 +231,12 @@ function shellOf(page: PageContext, canSignOut: boolean) {
       el('div', { class: 'top-line' }, [
         brandOf(page, uptime),
         tabs,
-        el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
+        el('div', { class: 'top-end' }, ranges.node, status, person(page, canSignOut)),
       ]),
     ]),
     show: (route: Route): void => {
       refill(tabs, tabsOf(page, route));
-      refill(rangePicker, rangesOf(page, route));
+      ranges.show(route, { isLive: views[route.view].isLive === true });
     },
     connect: (next: Connection): void => {
       const isSame = next.state === connection.state;
@@ -248,15 +265,6 @@ function tabsOf(page: PageContext, route: Route): readonly HTMLElement[] {
     link(page.href({ view }), views[view].title, {
       'aria-current': view === route.view ? 'page' : undefined,
       'data-focus': view,
-    }),
-  );
-}
-
-function rangesOf(page: PageContext, { view, id, params, range: shown }: Route): HTMLElement[] {
-  return ranges.map((range) =>
-    link(page.href({ view, id, params, range }), range, {
-      'aria-current': range === shown ? 'true' : undefined,
-      'data-focus': range,
     }),
   );
 }

@@ -1,6 +1,12 @@
 /** The queries of a usage log over the records that a process keeps in memory. */
 import type { UsageRecord } from '../../ports/usage-sink.ts';
-import { bucketOf, firstByteBoundsMs } from '../sql/first-bytes.ts';
+import {
+  bucketOf,
+  latencyOf,
+  noTimes,
+  sumOfLatencies,
+  type UsageLatencyRow,
+} from '../sql/first-bytes.ts';
 import { noCounts, usageCounts } from '../sql/usage-counts.ts';
 import {
   type CheckedGrouping,
@@ -28,6 +34,7 @@ import {
 export interface MemoryUsageQueries extends UsageQueries {
   readonly isInProcess: true;
   usageReport(query: UsageReportQuery): readonly UsageReportRow[];
+  usageLatencies(query: UsageReportQuery): readonly UsageLatencyRow[];
   usageCharges(filter?: UsageChargesFilter): readonly UsageCharges[];
   usageRecords(filter: UsageRecordFilter, page?: UsagePage): UsageRecordPage;
   usageFirstBytes(filter: UsageFilter): readonly number[];
@@ -49,6 +56,13 @@ export function memoryUsageQueries(kept: () => KeptRecords): MemoryUsageQueries 
       const groupings = checkReport(query);
       return reportOf(matching(query), groupings);
     },
+    usageLatencies: (query) => {
+      const groupings = checkReport(query);
+      const named = matching(query).map(({ record }) =>
+        latencyOf(namesOf(record, groupings), record),
+      );
+      return sumOfLatencies(named).toSorted(byNames);
+    },
     usageCharges: (filter = {}) => {
       checkChargesFilter(filter);
       return chargesOf(matching({}), filter);
@@ -59,7 +73,7 @@ export function memoryUsageQueries(kept: () => KeptRecords): MemoryUsageQueries 
     },
     usageFirstBytes: (filter) => {
       checkFilter(filter);
-      const counts = [...firstByteBoundsMs, 0].map(() => 0);
+      const counts = noTimes();
       for (const { record } of matching(filter)) {
         const { firstByteMs } = record;
         if (firstByteMs === undefined) continue;
@@ -139,24 +153,43 @@ function reportOf(
 ): readonly UsageReportRow[] {
   const rows = new Map<string, Sums>();
   for (const { record } of records) {
-    const names = groupings.map((grouping) => nameOf(record, grouping));
+    const names = namesOf(record, groupings);
     const key = JSON.stringify(names);
-    const row = rows.get(key) ?? { names, calls: 0, ...noCounts, ...noMoney };
+    const row = rows.get(key) ?? { names, calls: 0, outputMs: 0, ...noCounts, ...noMoney };
     addRecord(row, record);
     rows.set(key, row);
   }
-  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  return [...rows.values()]
+    .map((row) => ({ ...row, outputMs: Math.round(row.outputMs) }))
+    .sort(byNames);
+}
+
+function byNames(
+  { names: one }: { readonly names: readonly string[] },
+  { names: other }: { readonly names: readonly string[] },
+): number {
+  return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1;
 }
 
 const noMoney = { chargeNanos: 0n, unbookedNanos: 0n, costNanos: 0n, marginNanos: 0n };
-function addRecord(row: Sums, { usage, chargeNanos, costNanos, booked }: UsageRecord): void {
+function addRecord(row: Sums, record: UsageRecord): void {
+  const { usage, durationMs, chargeNanos, costNanos, booked } = record;
   row.calls += 1;
+  if ((usage?.outputTokens ?? 0) > 0) row.outputMs += durationMs;
   for (const name of usageCounts) row[name] += usage?.[name] ?? 0;
   row.chargeNanos += chargeNanos;
   if (!booked) row.unbookedNanos += chargeNanos;
   if (costNanos === undefined) return;
   row.costNanos += costNanos;
   row.marginNanos += chargeNanos - costNanos;
+}
+
+function namesOf(record: UsageRecord, groupings: readonly CheckedGrouping[]): readonly string[] {
+  return groupings.map((grouping) => nameOf(record, grouping));
+}
+
+function timeOf({ startedAtMs }: UsageRecord): string {
+  return new Date(startedAtMs).toISOString();
 }
 
 function nameOf(record: UsageRecord, grouping: CheckedGrouping): string {
@@ -174,8 +207,12 @@ function nameOf(record: UsageRecord, grouping: CheckedGrouping): string {
       return record.modelId;
     case 'channel':
       return record.channelId ?? '';
+    case 'hour':
+      return `${timeOf(record).slice(0, 13)}:00Z`;
     case 'day':
-      return new Date(record.startedAtMs).toISOString().slice(0, 10);
+      return timeOf(record).slice(0, 10);
+    case 'month':
+      return timeOf(record).slice(0, 7);
     default:
       return record.outcome;
   }

@@ -13,6 +13,8 @@ const dialect: SqlDialect = {
   unlocked: 'FOR UPDATE SKIP LOCKED',
   json: (value) => `CAST(CAST(${value} AS text) AS json)`,
   utcDay: (ms) => `to_char(to_timestamp(${ms} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+  utcHour: (ms) =>
+    `to_char(to_timestamp(${ms} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":00Z"')`,
   contains: (text, value) => `position(${value} in ${text}) > 0`,
   member: (object, ...names) =>
     `${object} #>> ARRAY[${names.map((name) => `CAST(${name} AS text)`).join(', ')}]`,

@@ -26,6 +26,7 @@ export type {
   AuditQuery,
   AuditRecord,
 } from '../../ports/audit-log.ts';
+export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
 export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -40,6 +41,7 @@ export type {
 export type { SqlResponseIndex as PostgresResponseIndex } from '../sql/response-index.ts';
 export type { SqlResultStore as PostgresResultStore } from '../sql/result-store.ts';
 export type {
+  ColumnGrouping,
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,

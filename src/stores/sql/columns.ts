@@ -27,6 +27,11 @@ export function textOrNoneAt(row: unknown, column: string): string | undefined {
   return value === undefined || typeof value === 'string' ? value : corrupt(column);
 }
 
+/** The names of a row of a report, as `selectedNames` selects them. */
+export function namesFrom(row: unknown, groupings: number): readonly string[] {
+  return ['name_1', 'name_2'].slice(0, groupings).map((name) => textAt(row, name));
+}
+
 /** An exact whole number of either sign, in any form in which drivers return int8. */
 export function bigintAt(row: unknown, column: string): bigint {
   const value = valueAt(row, column);

@@ -102,6 +102,8 @@ export interface SqlDialect {
   json(value: string): string;
   /** The UTC day of Unix milliseconds, as `2026-11-21`. */
   utcDay(ms: string): string;
+  /** The UTC hour of Unix milliseconds, as `2026-11-21T14:00Z`. */
+  utcHour(ms: string): string;
   /** Whether text contains a value. */
   contains(text: string, value: string): string;
   /**

@@ -3,7 +3,7 @@ import { jsonWithBigints } from '../../json.ts';
 import type { CallOptions, Promised } from '../../ports/call-options.ts';
 import { bigintAt, integerOrNoneAt, type SqlValue, textAt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';
-import { firstBytesFrom } from './first-bytes.ts';
+import { firstBytesFrom, latenciesFrom } from './first-bytes.ts';
 import {
   checkChargesFilter,
   checkDeletion,
@@ -20,6 +20,7 @@ import {
   type UsageQueries,
   type UsageRecordFilter,
   type UsageRecordPage,
+  type UsageReportQuery,
   type UsageRetention,
 } from './usage-report.ts';
 import { usageRecordFrom } from './usage-row.ts';
@@ -44,13 +45,23 @@ export function sqlUsageQueries(
     await flush();
     return engine.read(...args);
   };
+  const reported = (
+    { sql: statement, metadataNames }: ReturnType<typeof sql.report>,
+    query: UsageReportQuery,
+    options: CallOptions | undefined,
+  ) => read(statement, [...filterValues(query, query.fromMs), ...metadataNames], options);
   return {
     usageReport: async (query, options) => {
       const groupings = checkReport(query);
-      const report = sql.report(groupings);
-      const values = [...filterValues(query, query.fromMs), ...report.metadataNames];
-      const rows = await read(report.sql, values, options);
+      const rows = await reported(sql.report(groupings), query, options);
       return rows.map((row) => reportRowFrom(row, groupings.length));
+    },
+    usageLatencies: async (query, options) => {
+      const groupings = checkReport(query);
+      return latenciesFrom(
+        await reported(sql.latencies(groupings), query, options),
+        groupings.length,
+      );
     },
     usageCharges: async (filter, options) => {
       checkChargesFilter(filter ?? {});

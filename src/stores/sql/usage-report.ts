@@ -1,7 +1,8 @@
 /** Queries on a usage log in a database: sums for billing, single records, deletion of old ones. */
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import type { CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
-import { bigintAt, integerAt, textAt } from './columns.ts';
+import { bigintAt, integerAt, namesFrom, numberAt } from './columns.ts';
+import type { UsageLatencyRow } from './first-bytes.ts';
 import { countColumns, noCounts, type UsageCount } from './usage-counts.ts';
 
 /** Selects records; all of them by default. Times are those of the call's start. */
@@ -24,16 +25,19 @@ export interface UsageRecordFilter extends UsageFilter {
   readonly requestId?: string;
 }
 
-/** What a report can be grouped by. `day` is a UTC day. */
-export type UsageGrouping =
-  | 'key'
-  | 'group'
-  | 'model'
-  | 'channel'
-  | 'day'
-  | 'outcome'
-  /** The value of one name in the metadata of the records: `metadata.team`. */
-  | `metadata.${string}`;
+/** Groupings whose name is a column, or computed from one. */
+export const columnGroupings = [
+  ...(['key', 'group', 'model', 'channel'] as const),
+  ...(['hour', 'day', 'month', 'outcome'] as const),
+] as const;
+
+export type ColumnGrouping = (typeof columnGroupings)[number];
+
+/**
+ * What a report can be grouped by. Hours, days and months are those of UTC; `metadata.team` is the
+ * value of one name in the metadata of the records.
+ */
+export type UsageGrouping = ColumnGrouping | `metadata.${string}`;
 
 /** A report over a period of time, as a bill has a beginning and an end. */
 export interface UsageReportQuery extends UsageFilter {
@@ -47,11 +51,17 @@ export interface UsageReportQuery extends UsageFilter {
 export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
   /**
    * A name for each grouping of the query, in its order: an id, a group, an outcome, a value of the
-   * metadata, or a day as `2026-11-21`. It is `''` for calls without a channel or such metadata.
+   * metadata, an hour as `2026-11-21T14:00Z`, a day as `2026-11-21` or a month as `2026-11`. It is
+   * `''` for calls without a channel or such metadata.
    */
   readonly names: readonly string[];
   /** The number of calls with any outcome. */
   readonly calls: number;
+  /**
+   * How long the calls with output tokens took, in ms: `outputTokens / outputMs * 1000` are the
+   * tokens per second of a call.
+   */
+  readonly outputMs: number;
   /** Exact; may exceed the range of one amount. */
   readonly chargeNanos: bigint;
   /** The part of it that the quota store has not accepted, or not yet: `booked` is false. */
@@ -112,6 +122,15 @@ export interface UsageQueries {
     query: UsageReportQuery,
     options?: CallOptions,
   ): MaybePromise<readonly UsageReportRow[]>;
+  /**
+   * How long calls took, by names, sorted by names.
+   *
+   * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
+   */
+  usageLatencies(
+    query: UsageReportQuery,
+    options?: CallOptions,
+  ): MaybePromise<readonly UsageLatencyRow[]>;
   /**
    * Charges by partition, subject and period, as the quota store keeps them; `reconcile` compares
    * the two.
@@ -201,22 +220,11 @@ export interface PageStart {
   readonly toMs: number;
 }
 
-/** A grouping whose name is a column, or computed from one. */
-export type ColumnGrouping = Exclude<UsageGrouping, `metadata.${string}`>;
-
 /** A checked grouping: a column, or a name in the metadata. */
 export type CheckedGrouping =
   | { readonly column: ColumnGrouping }
   | { readonly metadataName: string };
 
-const columnGroupings: readonly ColumnGrouping[] = [
-  'key',
-  'group',
-  'model',
-  'channel',
-  'day',
-  'outcome',
-];
 const metadataPrefix = 'metadata.';
 /** The largest row number of a database. */
 const maxSeq = 2n ** 63n - 1n;
@@ -340,11 +348,11 @@ export function checkDeletion(
 export function reportRowFrom(row: unknown, groupings: number): UsageReportRow {
   const counts: Record<UsageCount, number> = { ...noCounts };
   for (const [count, column] of countColumns) counts[count] = integerAt(row, column);
-  const names = ['name_1', 'name_2'].slice(0, groupings);
   return {
     ...counts,
-    names: names.map((name) => textAt(row, name)),
+    names: namesFrom(row, groupings),
     calls: integerAt(row, 'calls'),
+    outputMs: Math.round(numberAt(row, 'output_ms')),
     chargeNanos: bigintAt(row, 'charge_nanos'),
     unbookedNanos: bigintAt(row, 'unbooked_nanos'),
     costNanos: bigintAt(row, 'cost_nanos'),

@@ -1,6 +1,6 @@
 /** The statements on the table of usage. */
 import { matches, type SqlDialect, type SqlInsert, whole } from './engine.ts';
-import { firstByteBucket } from './first-bytes.ts';
+import { bucketIn } from './first-bytes.ts';
 import { countColumns } from './usage-counts.ts';
 import { type CheckedGrouping, type ColumnGrouping, selectedNames } from './usage-report.ts';
 import { usageColumns } from './usage-row.ts';
@@ -9,6 +9,7 @@ import { usageColumns } from './usage-row.ts';
 const sums = [
   'count(*) AS calls',
   ...countColumns.map(([, name]) => `CAST(coalesce(sum(${name}), 0) AS text) AS ${name}`),
+  'sum(CASE WHEN output_tokens > 0 THEN duration_ms ELSE 0 END) AS output_ms',
   'CAST(sum(charge_nanos) AS text) AS charge_nanos',
   'CAST(sum(CASE WHEN booked THEN 0 ELSE charge_nanos END) AS text) AS unbooked_nanos',
   'CAST(coalesce(sum(cost_nanos), 0) AS text) AS cost_nanos',
@@ -36,7 +37,12 @@ export function usageStatements(dialect: SqlDialect) {
   const usage = table('usage');
   return {
     ...pages(usage),
-    report: (groupings: readonly CheckedGrouping[]) => reportOf(dialect, groupings),
+    report: (groupings: readonly CheckedGrouping[]) => reportOf(dialect, groupings, sums),
+    latencies: (groupings: readonly CheckedGrouping[]) =>
+      reportOf(dialect, groupings, 'count(*) AS calls', [
+        `${bucketIn('first_byte_ms')} AS first_byte_bucket`,
+        `${bucketIn('duration_ms')} AS duration_bucket`,
+      ]),
 
     // A line that holds nothing only counts calls and is never charged.
     charges: `
@@ -51,7 +57,7 @@ WHERE l.value ->> 'heldNanos' <> '0'
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
 
     firstBytes: `
-SELECT ${firstByteBucket} AS bucket, count(*) AS calls${filtered(usage)}
+SELECT ${bucketIn('first_byte_ms')} AS bucket, count(*) AS calls${filtered(usage)}
   AND first_byte_ms IS NOT NULL GROUP BY 1`,
 
     // One index lookup for each key.
@@ -82,17 +88,25 @@ WHERE ${time} >= ${whole('$1')} AND ${time} < ${whole('$2')}
   AND ${matches('outcome', '$7')}`;
 }
 
-/** Its texts are few, since names in the metadata are parameters. */
+/**
+ * Its texts are few, since names in the metadata are parameters.
+ *
+ * @param parts what each row of names is divided into, as columns
+ */
 function reportOf(
-  { table, utcDay, member }: SqlDialect,
+  { table, utcDay, utcHour, member }: SqlDialect,
   groupings: readonly CheckedGrouping[],
+  selected: string,
+  parts: readonly string[] = [],
 ): { readonly sql: string; readonly metadataNames: readonly string[] } {
   const columns: Readonly<Record<ColumnGrouping, string>> = {
     key: 'key_id',
     group: 'key_group',
     model: 'model_id',
     channel: "coalesce(channel_id, '')",
+    hour: utcHour('started_at_ms'),
     day: utcDay('started_at_ms'),
+    month: `substr(${utcDay('started_at_ms')}, 1, 7)`,
     outcome: 'outcome',
   };
   const { clause, metadataNames } = selectedNames(
@@ -100,9 +114,10 @@ function reportOf(
     columns,
     (index) => `coalesce(${member('metadata', `$${filterValueCount + index}`)}, '')`,
   );
-  const positions = groupings.map((_, index) => index + 1).join(', ');
+  const positions = [...groupings, ...parts].map((_, index) => index + 1).join(', ');
   const order = ` GROUP BY ${positions} ORDER BY ${positions}`;
-  return { sql: `SELECT ${clause}, ${sums}${filtered(table('usage'))}${order}`, metadataNames };
+  const columnsOf = [clause, ...parts, selected].join(', ');
+  return { sql: `SELECT ${columnsOf}${filtered(table('usage'))}${order}`, metadataNames };
 }
 
 /** Pages of all calls, and of those of one request id, in both orders. */

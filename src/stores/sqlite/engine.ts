@@ -30,6 +30,7 @@ export const sqliteDialect: SqlDialect = {
   unlocked: '',
   json: (value) => value,
   utcDay: (ms) => `date(${ms} / 1000, 'unixepoch')`,
+  utcHour: (ms) => `strftime('%Y-%m-%dT%H:00Z', ${ms} / 1000, 'unixepoch')`,
   contains: (text, value) => `instr(${text}, ${value}) > 0`,
   // Not ->>, which reads some names as paths.
   member: (object, ...names) =>

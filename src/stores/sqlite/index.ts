@@ -26,6 +26,7 @@ export type {
   AuditQuery,
   AuditRecord,
 } from '../../ports/audit-log.ts';
+export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
 export type { SqlRateLimiter as SqliteRateLimiter } from '../sql/rate-limiter.ts';
@@ -39,6 +40,7 @@ export type {
 export type { SqlResponseIndex as SqliteResponseIndex } from '../sql/response-index.ts';
 export type { SqlResultStore as SqliteResultStore } from '../sql/result-store.ts';
 export type {
+  ColumnGrouping,
   UsageCharges,
   UsageChargesFilter,
   UsageDeletionBatch,

@@ -88,12 +88,13 @@ describe.each(kinds)('over $name', (kind) => {
         calls: 2,
         inputTokens: 6,
         outputTokens: 10,
+        outputMs: 28,
         ...tokens,
         chargeNanos: 2n * maxNanos,
         unbookedNanos: 0n,
       },
       {
-        ...{ names: ['bob'], calls: 1, inputTokens: 3, outputTokens: 5, ...tokens },
+        ...{ names: ['bob'], calls: 1, inputTokens: 3, outputTokens: 5, outputMs: 14, ...tokens },
         ...{ chargeNanos: 1n, unbookedNanos: 0n },
       },
     ]);
