@@ -18,13 +18,15 @@ import {
   type Given,
   usageError,
 } from './command.ts';
+import { completionOf } from './completion.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { keyCommands } from './keys.ts';
 import { notifyTest } from './notify.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';
-import { calls, deletion, refusals, report } from './usage.ts';
+import { calls, deletion } from './usage/calls.ts';
+import { refusals, report } from './usage/report.ts';
 
 /**
  * A gateway with an embedded upstream, and commands to paste. It is the quickstart of the examples
@@ -120,4 +122,5 @@ export const commands: readonly Command[] = [
   ...[channels, ...processChanges],
   notifyTest,
   schema,
+  completionOf(() => commands),
 ];
