@@ -120,7 +120,12 @@ describe('other causes', () => {
     const on = ['catalog.refused', 'config.refused', 'settlements.lost', 'store.failing'] as const;
     // A second before the next ten minutes.
     const { emit, clock } = notifying(receiver.url, { on, clock: fakeClock(600_000_000 - 1_000) });
-    const failed = { type: 'port_failed', requestId: 'r', port: 'quota', operation: 'settle' } as const;
+    const failed = {
+      type: 'port_failed',
+      requestId: 'r',
+      port: 'quota',
+      operation: 'settle',
+    } as const;
 
     emit({ type: 'catalog_refused', source: 'models.json', reason: 'models[0].id is missing.' });
     emit({ type: 'config_refused', source: 'tollgate.json', reason: 'listen.port is wrong.' });

@@ -21,7 +21,8 @@ it('reports out and back alternately, each once in ten minutes, and the truth in
     fc.property(course, (spells) => {
       const clock = fakeClock();
       let status = statusOf({});
-      const reports: { readonly change: string; readonly atMs: number; readonly isOut: boolean }[] = [];
+      const reports: { readonly change: string; readonly atMs: number; readonly isOut: boolean }[] =
+        [];
       const watch = new ChannelWatch({
         clock,
         statuses: () => [status],
@@ -40,7 +41,8 @@ it('reports out and back alternately, each once in ten minutes, and the truth in
       expect(changes).toEqual(alternating);
       const spans = reports.map(({ change, atMs }) => `${change} ${Math.floor(atMs / 600_000)}`);
       expect(new Set(spans).size).toBe(spans.length);
-      for (const { change, isOut: wasOut } of reports) expect(wasOut).toBe(change === 'channel.out');
+      for (const { change, isOut: wasOut } of reports)
+        expect(wasOut).toBe(change === 'channel.out');
       if (status.state !== 'off') expect(changes.at(-1) === 'channel.out').toBe(isOut(status));
       watch.stop();
     }),

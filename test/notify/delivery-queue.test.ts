@@ -74,7 +74,11 @@ describe('the queue', () => {
   });
 
   it('waits as long as requested, but an hour at most', async () => {
-    const busy = (retryAfterMs: number): AttemptResult => ({ ...down, kind: 'retry', retryAfterMs });
+    const busy = (retryAfterMs: number): AttemptResult => ({
+      ...down,
+      kind: 'retry',
+      retryAfterMs,
+    });
     const script = [busy(120_000), busy(7_200_000), accepted];
     const { queue, tried, delivered, pass } = queueWith(script);
 
@@ -101,7 +105,8 @@ describe('the queue', () => {
     await settle();
 
     for (let index = 0; index < 500; index += 1) queue.add(message(`out-${index}`, 'channel.out'));
-    for (let index = 0; index < 500; index += 1) queue.add(message(`back-${index}`, 'channel.back'));
+    for (let index = 0; index < 500; index += 1)
+      queue.add(message(`back-${index}`, 'channel.back'));
     for (let index = 0; index < 3; index += 1) queue.add(message(`low-${index}`));
 
     const dropped = [0, 1, 2, 3].map((index) => ({ id: `back-${index}`, reason: 'queue_full' }));
@@ -163,4 +168,3 @@ function isType(name: string): name is NotificationType {
 function isResult(value: { readonly kind: string }): value is AttemptResult {
   return ['delivered', 'final', 'retry'].includes(value.kind);
 }
-

@@ -57,7 +57,8 @@ describe('a notification', () => {
 
     const [sent] = receiver.received;
     if (sent === undefined) throw new Error('Nothing was sent.');
-    for (const one of secrets) expect(verified(sent, one)).toMatchObject({ type: 'budget.reached' });
+    for (const one of secrets)
+      expect(verified(sent, one)).toMatchObject({ type: 'budget.reached' });
   });
 
   it('has metadata only if it is listed', async () => {
@@ -98,32 +99,31 @@ describe('a notification', () => {
 });
 
 describe('a receiver', () => {
-  it.each([301, 302, 307, 308, 400, 401, 403, 404, 405, 413, 422])(
-    'that replies %i gets it once, and operators an event',
-    async (code) => {
-      const elsewhere = await startReceiver();
-      const receiver = await startReceiver(status(code, { location: elsewhere.url }));
-      const { emit, failed, failures, clock } = notifying(receiver.url);
+  it.each([
+    301, 302, 307, 308, 400, 401, 403, 404, 405, 413, 422,
+  ])('that replies %i gets it once, and operators an event', async (code) => {
+    const elsewhere = await startReceiver();
+    const receiver = await startReceiver(status(code, { location: elsewhere.url }));
+    const { emit, failed, failures, clock } = notifying(receiver.url);
 
-      emit(level());
-      await failed(1);
-      clock.advance(86_400_000);
-      await setImmediate();
+    emit(level());
+    await failed(1);
+    clock.advance(86_400_000);
+    await setImmediate();
 
-      expect(failures).toEqual([
-        {
-          type: 'notification_failed',
-          endpoint: new URL(receiver.url).host,
-          notification: 'budget.reached',
-          id: receiver.received[0]?.headers['webhook-id'],
-          reason: 'refused',
-          status: code,
-          attempts: 1,
-        },
-      ]);
-      expect([receiver.received.length, elsewhere.received.length]).toEqual([1, 0]);
-    },
-  );
+    expect(failures).toEqual([
+      {
+        type: 'notification_failed',
+        endpoint: new URL(receiver.url).host,
+        notification: 'budget.reached',
+        id: receiver.received[0]?.headers['webhook-id'],
+        reason: 'refused',
+        status: code,
+        attempts: 1,
+      },
+    ]);
+    expect([receiver.received.length, elsewhere.received.length]).toEqual([1, 0]);
+  });
 
   it('that replies 410 gets nothing more', async () => {
     const receiver = await startReceiver(status(410));
@@ -255,7 +255,9 @@ describe('a receiver', () => {
     emit(level());
     await Promise.all([failed(1), advanceUntil(clock, () => failures.length > 0)]);
 
-    expect(failures).toMatchObject([{ endpoint: 'pager', reason: 'connection', status: undefined }]);
+    expect(failures).toMatchObject([
+      { endpoint: 'pager', reason: 'connection', status: undefined },
+    ]);
     expect(failures[0]?.attempts).toBeGreaterThan(10);
     expect(receiver.received).toEqual([]);
   });

@@ -7,7 +7,10 @@ import { secret } from './harness.ts';
 const gateway = { subscribe: () => () => {}, emit: () => {}, channels: () => [] };
 
 function refusalOf(change: object): string {
-  const options = Object.assign<NotifyOptions, object>({ url: 'https://h.example/', secret }, change);
+  const options = Object.assign<NotifyOptions, object>(
+    { url: 'https://h.example/', secret },
+    change,
+  );
   try {
     void notify(gateway, options).close();
   } catch (error) {
@@ -38,8 +41,7 @@ describe('the secret', () => {
   const of = (bytes: number): string => `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`;
 
   it.each([of(24), of(64), of(33).replace(/=+$/, ''), [of(24), of(25)]])('may be %s', (one) =>
-    expect(refusalOf({ secret: one })).toBe(''),
-  );
+    expect(refusalOf({ secret: one })).toBe(''));
 
   it.each([
     ...[of(23), of(65), of(32).slice(6), `${of(32)}!`, `whsec_${'_'.repeat(43)}=`, 'whsec_', 7],
