@@ -94,9 +94,9 @@ export function channelMessage(
   const [first] = models;
   const why = reason ?? first?.reason;
   const until = (atMs: number | undefined) => atMs && new Date(atMs).toISOString();
-  const whole = isOut && state !== 'ready';
-  const what = isOut && !whole ? `${models.length} models of the channel` : 'The channel';
-  const verb = isOut ? (whole || models.length === 1 ? 'is out' : 'are out') : 'is back';
+  const isPartlyOut = isOut && state === 'ready';
+  const what = isPartlyOut ? 'Models of the channel' : 'The channel';
+  const verb = isPartlyOut ? `are out (${models.length})` : isOut ? 'is out' : 'is back';
   return messageOf(
     {
       type,

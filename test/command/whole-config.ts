@@ -8,6 +8,7 @@ import type { Path } from '../../src/ports/set-up.ts';
 export const env = {
   KEY: 'the-account-key',
   SECRET: 'a-long-secret-of-a-caller-0123456789',
+  SIGNING: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
   PORT: '8080',
   EMPTY: '',
 };
@@ -83,6 +84,15 @@ export const whole: JsonValue = {
   retention: { usage: '90d', audit: '365d' },
   audit: { file: './audit.jsonl' },
   metrics: { port: 9464, host: '127.0.0.1', path: '/metrics' },
+  notify: [
+    {
+      url: 'https://ops.example/hook',
+      secret: ['\u0024{SIGNING}', '\u0024{SIGNING}'],
+      on: ['budget.reached', 'channel.out'],
+      metadata: ['user'],
+      name: 'pager',
+    },
+  ],
   readiness: { stores: true },
   shutdown: { waitMs: 0, drainMs: 5_000 },
 };
