@@ -20,7 +20,9 @@ const changes = posts.filter(({ path }) => !readingPaths.includes(path));
 
 /** `/keys/{id}/top-up` is `key.top_up`, and `/keys` itself issues one. */
 function actionAt(path: string): string {
-  const [, things = '', , verb = 'issue'] = path.split('/');
+  if (path === '/keys/batch') return 'key.batch';
+  const usual = path.startsWith('/owners') ? 'create' : 'issue';
+  const [, things = '', , verb = usual] = path.split('/');
   return `${things.slice(0, -1)}.${verb.replace('-', '_')}`;
 }
 
@@ -254,7 +256,8 @@ describe('every change', () => {
       [{ unknown: 1 }, 400],
     ];
 
-    for (const { path, maxBodyBytes = 65_536 } of posts) {
+    for (const { path } of posts) {
+      const { maxBodyBytes = 65_536 } = routes.find((route) => route.path === path) ?? {};
       const tooLarge = `{"a":"${'x'.repeat(maxBodyBytes)}"}`;
       for (const [body, status] of [...bodies, [tooLarge, 413] as const]) {
         const reply = await server.call({ method: 'POST', path, headers: changing, body });
