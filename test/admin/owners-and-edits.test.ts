@@ -93,7 +93,13 @@ describe.each(['memory', 'SQLite'] as const)('over %s', (name) => {
     const labels = { one: 'Äda@x', two: 'bob@x', three: 'Äda' };
     for (const [id, user] of Object.entries(labels)) {
       const owner = id === 'two' ? { owner: 'Acme' } : {};
-      await admin.keys.issue('op', { id, group: 'g', limitNanos: 9n, metadata: { user }, ...owner });
+      await admin.keys.issue('op', {
+        id,
+        group: 'g',
+        limitNanos: 9n,
+        metadata: { user },
+        ...owner,
+      });
     }
     const charges = { one: 5n, two: 7n, three: 1n };
     for (const [subject, amount] of Object.entries(charges)) {

@@ -130,9 +130,7 @@ describe('a budget for some models', () => {
             const needed = quota.filter((subject) => isFor(subject, name));
             return needed.length > 0 && needed.every((subject) => held.includes(subject));
           };
-          const served = [asked, ...others.filter(covered)].find(
-            (name) => !broken.includes(name),
-          );
+          const served = [asked, ...others.filter(covered)].find((name) => !broken.includes(name));
           expect(status).toBe(served === undefined ? 429 : 200);
           const { chargeNanos, lines } = await harness.nextRecord();
           expect(chargeNanos > 0n).toBe(served !== undefined);
