@@ -84,6 +84,12 @@ export function problemsError(found: readonly Problem[]): AdminError {
   return new AdminError('invalid_request', message, { field, ...all });
 }
 
+/** An error with the problems of rows. */
+export function rowsError(problems: readonly AdminProblem[], first: AdminProblem): AdminError {
+  const { row, field, message } = first;
+  return new AdminError('invalid_request', `Row ${row}: ${message}`, { field, problems });
+}
+
 /** Leaves out messages of unknown errors: a driver's may contain an address or a value. */
 export function adminErrorOf(error: unknown): AdminError {
   if (isAdminError(error)) return error;

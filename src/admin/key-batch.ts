@@ -2,13 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type IssueKeyOptions, issueProblems } from '../issue-key.ts';
 import { formatPath } from '../ports/set-up.ts';
-import {
-  AdminError,
-  type AdminProblem,
-  adminErrorOf,
-  invalid,
-  maxProblems,
-} from './admin-error.ts';
+import { type AdminProblem, adminErrorOf, invalid, maxProblems, rowsError } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
 import { groupWarning } from './key-summary.ts';
 import { cannot, issueUnlessTaken, newKeyProblem, ownerProblem } from './stored-keys.ts';
@@ -43,7 +37,7 @@ export interface IssuedBatch {
 
 export const maxBatchRows = 5_000;
 /** So many rows run between two turns of the event loop. */
-const rowsAtOnce = 32;
+export const rowsAtOnce = 8;
 
 export function issueBatch(
   deps: AdminDeps,
@@ -115,11 +109,6 @@ function ownerProblems(deps: AdminDeps) {
     known.set(owner, found);
     return found;
   };
-}
-
-function rowsError(problems: readonly AdminProblem[], first: AdminProblem): AdminError {
-  const { row, field, message } = first;
-  return new AdminError('invalid_request', `Row ${row}: ${message}`, { field, problems });
 }
 
 /** Secrets that were issued before a store failed are in the result, which has them once. */

@@ -24,7 +24,7 @@ export function fitsPeriod(limit: {
   return limit.anchorDay === undefined || limit.period === 'month';
 }
 
-export const anchorForm = "must stand beside the period 'month'";
+export const anchorForm = "must be beside the period 'month'";
 
 /** Each call compares its model with all of them. */
 const maxModels = 256;

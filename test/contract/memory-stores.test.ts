@@ -27,7 +27,7 @@ describe('memoryQuotaStore', () => {
 describe.each([undefined, 'a pepper'])('memoryKeyStore with pepper %s', (pepper) => {
   const contract = keyStoreContract(() => {
     const store = memoryKeyStore(pepper === undefined ? {} : { pepper });
-    return { store, put: store.add };
+    return { store, put: store.add, owners: store.owners };
   });
   for (const { name, run } of contract) it(name, run);
 });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { protocolNames } from '../../apis.ts';
 import { errorCodes } from '../../errors.ts';
 import { failureReasons } from '../../failure-reasons.ts';
+import { isPeriod, periodName } from '../../ports/quota-input.ts';
 import { matching } from '../../ports/set-up.ts';
 import { callOutcomes } from '../../ports/usage-sink.ts';
 import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
@@ -173,10 +174,7 @@ export const callRoutes: readonly Route[] = [
     path: '/books',
     summary: 'Where the log and the quota store differ in a period',
     query: z.strictObject({
-      period: z
-        .string()
-        .regex(/^(?:\d{4}-\d{2}(?:-\d{2})?)?$/, 'must be a month or a day, or empty')
-        .refine(isPeriod, 'must be a month or a day that exists'),
+      period: z.string().refine(namesPeriod, 'must be a day, week or month that exists, or empty'),
       subject: anId.exactOptional(),
       partition: matching(
         /^[A-Za-z0-9._-]{1,64}$/,
@@ -194,11 +192,18 @@ function dayOf(ms: number): string {
   return new Date(Math.min(ms, maxDateMs)).toISOString().slice(0, 10);
 }
 
-/** A month or a day of the calendar, or the whole time. */
-function isPeriod(text: string): boolean {
-  if (text === '') return true;
-  const time = new Date(text.length === 7 ? `${text}-01` : text);
-  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
+/** A period of the calendar, named as the quota store does, or the whole time. */
+function namesPeriod(text: string): boolean {
+  if (text === '' || !isPeriod(text)) return text === '';
+  const [year = 0, part = 0, day] = text.split(/-W|[-.]/).map(Number);
+  if (text.includes('W')) return part >= 1 && part <= (isLongYear(year) ? 53 : 52);
+  const maxDay = text.includes('.') ? 31 : new Date(Date.UTC(year, part, 0)).getUTCDate();
+  return part >= 1 && part <= 12 && (day === undefined || (day >= 1 && day <= maxDay));
+}
+
+/** Whether a year has 53 ISO weeks: 28 December is always in the last one. */
+function isLongYear(year: number): boolean {
+  return periodName({ period: 'week' }, Date.UTC(year, 11, 28)).endsWith('53');
 }
 
 const reasonsForm = 'must be one or two groupings: code,reason';

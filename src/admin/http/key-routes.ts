@@ -5,6 +5,7 @@ import type { Admin } from '../admin.ts';
 import { maxBatchRows } from '../key-batch.ts';
 import {
   anId,
+  checkedRows,
   get,
   keyRates,
   labels,
@@ -14,6 +15,7 @@ import {
   post,
   type Route,
   route,
+  schemaOf,
   shortText,
   signedNanos,
 } from './route.ts';
@@ -75,6 +77,9 @@ function withMetadata(query: unknown): unknown {
   return Object.fromEntries(labelled.length === 0 ? rest : [...rest, ['metadata', metadata]]);
 }
 
+/** Documented as what it must be; the route checks the rows in several turns. */
+const aRow = z.unknown().meta(schemaOf(issueBody));
+
 /** 5,000 keys with some labels each. */
 const maxBatchBytes = 4 * 1_048_576;
 
@@ -114,12 +119,12 @@ export const keyRoutes: readonly Route[] = [
     path: '/keys/batch',
     summary: 'Issues up to 5,000 keys, or none if a row is wrong; a repeat issues what is missing',
     action: 'key.batch',
-    body: z.strictObject({ batch: anId, keys: z.array(issueBody).min(1).max(maxBatchRows) }),
+    body: z.strictObject({ batch: anId, keys: z.array(aRow).min(1).max(maxBatchRows) }),
     maxBodyBytes: maxBatchBytes,
     reply: 'IssuedBatch',
     status: 201,
     run: async ({ admin, access, body: { batch, keys } }) => ({
-      json: await admin.keys.issueBatch(access.actor, batch, keys),
+      json: await admin.keys.issueBatch(access.actor, batch, await checkedRows(issueBody, keys)),
     }),
   }),
   route({

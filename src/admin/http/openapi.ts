@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ReplyName } from './replies.ts';
 import replySchemas from './reply-schemas.json' with { type: 'json' };
-import { nowQuery, type Route } from './route.ts';
+import { nowQuery, type Route, schemaOf } from './route.ts';
 import { routes } from './routes.ts';
 
 /** A JSON document. */
@@ -109,11 +109,6 @@ const objectSchema = z.object({
   properties: z.record(z.string(), z.unknown()).default({}),
   required: z.array(z.string()).default([]),
 });
-
-function schemaOf(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return rest;
-}
 
 function jsonOf(schema: object): object {
   return { 'application/json': { schema } };

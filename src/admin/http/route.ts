@@ -1,4 +1,5 @@
 /** The definition of a route: its path, the access it needs, its schemas, and what it runs. */
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { OwnerRateLimits } from '../../ports/key-owner.ts';
 import { quotaPeriods } from '../../ports/key-schema.ts';
@@ -8,8 +9,9 @@ import { keyRatesSchema, ownerRatesSchema } from '../../ports/rates-schema.ts';
 import { matching, strict } from '../../ports/set-up.ts';
 import { columnGroupings, type UsageGrouping } from '../../stores/sql/usage-report.ts';
 import type { Admin } from '../admin.ts';
-import { AdminError, type AdminProblem, maxProblems } from '../admin-error.ts';
+import { AdminError, type AdminProblem, maxProblems, rowsError } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
+import { rowsAtOnce } from '../key-batch.ts';
 import { nowRanges } from '../now.ts';
 import type { Replies, ReplyName } from './replies.ts';
 import type { CsvExport } from './reply.ts';
@@ -74,29 +76,42 @@ export function route<Query, Body, Name extends ReplyName>(
 export function checkedBy<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const problems = result.error.issues.slice(0, maxProblems).map(problemOf);
-  const [first] = problems;
-  const { field = '', message = 'Not valid: look at openapi.json.' } = first ?? {};
-  const isAlone = problems.length < 2 && first?.row === undefined;
-  throw new AdminError(
-    'invalid_request',
-    first?.row === undefined ? message : `Row ${first.row}: ${message}`,
-    { ...(field === '' ? {} : { field }), ...(isAlone ? {} : { problems }) },
-  );
+  const problems = problemsIn(result.error);
+  const { field = '', message = 'Not valid: look at openapi.json.' } = problems[0] ?? {};
+  const named = field === '' ? {} : { field };
+  const all = problems.length < 2 ? {} : { problems };
+  throw new AdminError('invalid_request', message, { ...named, ...all });
 }
 
-/** Only a batch has a list of keys; its rows are numbered from 1. */
-function problemOf(issue: z.core.$ZodIssue): AdminProblem {
-  const unknownName = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const path = [...issue.path, ...unknownName];
-  const [list, index] = path;
-  const isInBatch = list === 'keys' && typeof index === 'number';
-  const field = (isInBatch ? path.slice(2) : path).join('.').slice(0, 128);
-  const message =
-    issue.code === 'unrecognized_keys'
-      ? 'There is no member with this name.'
-      : `Not valid: ${issue.message}.`;
-  return isInBatch ? { row: index + 1, field, message } : { field, message };
+/** Checks the rows of a list with a schema, some in each turn of the event loop. */
+export async function checkedRows<T>(
+  schema: z.ZodType<T>,
+  rows: readonly unknown[],
+): Promise<readonly T[]> {
+  const problems: AdminProblem[] = [];
+  const checked: T[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % rowsAtOnce === 0) await setImmediate();
+    const { data, error } = schema.safeParse(row);
+    if (data !== undefined) checked.push(data);
+    for (const problem of error === undefined ? [] : problemsIn(error)) {
+      problems.push({ row: index + 1, ...problem });
+    }
+    if (problems.length >= maxProblems) break;
+  }
+  if (problems[0] !== undefined) throw rowsError(problems, problems[0]);
+  return checked;
+}
+
+function problemsIn({ issues }: z.core.$ZodError): readonly AdminProblem[] {
+  return issues.slice(0, maxProblems).map((issue) => {
+    const isUnknown = issue.code === 'unrecognized_keys';
+    const path = [...issue.path, ...(isUnknown ? issue.keys.slice(0, 1) : [])];
+    return {
+      field: path.join('.').slice(0, 128),
+      message: isUnknown ? 'There is no member with this name.' : `Not valid: ${issue.message}.`,
+    };
+  });
 }
 
 const nothing: z.ZodType<object> = strict('must be an empty object', {});
@@ -133,6 +148,12 @@ export const shortText = z
   .string('must be text of 1 to 256 characters')
   .min(1, 'must be text of 1 to 256 characters')
   .max(256, 'must be text of 1 to 256 characters');
+
+/** The JSON schema of what a schema accepts. */
+export function schemaOf(schema: z.ZodType): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return rest;
+}
 
 /** A number as a parameter, which is text until it is read. */
 export const integer = matching(/^\d{1,16}$/, 'must be a whole number')

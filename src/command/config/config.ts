@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
 import { notifyMembers } from '../../notify/options.ts';
 import { plainOptions } from '../../plain-options.ts';
+import { quotaPeriods } from '../../ports/key-schema.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
 import {
@@ -158,7 +159,7 @@ const fixedKey = strict('must be a key: an id, a secret, a group and a limit', {
   secret: text(`must be a secret, written as ${referenceTo('NAME')}`),
   group: text('must be the name of a group'),
   limit: z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm),
-  period: oneOfThese(['total', 'day', 'month']).default('total'),
+  period: oneOfThese(quotaPeriods).default('total'),
   maxConcurrentCalls: positive.optional(),
   metadata: z.record(z.string(), z.string('must be text'), 'must be an object of texts').optional(),
 });
@@ -178,7 +179,7 @@ const keys = strict('must be an object', {
     .optional()
     .describe(
       'Keys for `stores.keys` `memory`: `id`, `secret`, `group`, `limit`, and optionally ' +
-        '`period` (`total`, `day` or `month`), `maxConcurrentCalls`, `metadata`.',
+        '`period` (`total`, `day`, `week` or `month`), `maxConcurrentCalls`, `metadata`.',
     ),
 })
   .prefault({})

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
+import type { KeyOwner, OwnerTable } from '../../ports/key-owner.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
@@ -12,6 +13,8 @@ import { everyId } from './ids.ts';
 export interface KeyStoreSetup extends Cleanable {
   readonly store: KeyStore;
   put(secret: string, key: ApiKey): MaybePromise<void>;
+  /** The owners of a store that joins them to its keys. Without it their cases test nothing. */
+  readonly owners?: OwnerTable;
 }
 
 /** The cases of the key contract, for your own store. `make` is called once per case. */
@@ -89,6 +92,79 @@ const cases: Cases<KeyStoreSetup> = {
 
     assert(!text.includes(secret.slice(12)));
   },
+  async 'a key is charged to its owner too, and shares its rate limits'({ store, put, owners }) {
+    if (owners === undefined) return;
+    const secret = mintSecret();
+    await owners.add(acme);
+    await put(secret, ofAcme);
+
+    const { owner, quota, sharedRates, disabled } = (await store.find(secret)) ?? ofAcme;
+
+    const subject = 'owner.acme';
+    assert.deepEqual([owner, disabled], ['acme', false]);
+    assert.deepEqual(quota, [
+      ...ofAcme.quota,
+      { id: subject, period: 'month', anchorDay: 15, limitNanos: 500n },
+    ]);
+    assert.deepEqual(sharedRates, [{ calls: { perMinute: 9 }, model: 'gpt', subject }]);
+    assert.deepEqual({ ...(await owners.get('acme')) }, acme);
+  },
+  async 'a change of an owner counts at the next lookup of each of its keys'(setup) {
+    const { store, put, owners } = setup;
+    if (owners === undefined) return;
+    const secrets = [mintSecret(), mintSecret()];
+    await owners.add(acme);
+    for (const [index, secret] of secrets.entries()) {
+      await put(secret, { ...ofAcme, id: `key_${index}` });
+      await store.find(secret);
+    }
+
+    await owners.update('acme', { limitNanos: 9n, disabled: true, rates: undefined });
+
+    for (const secret of secrets) {
+      const key = await store.find(secret);
+      assert.deepEqual([key?.quota.at(-1)?.limitNanos, key?.disabled], [9n, true]);
+      assert.equal(key?.sharedRates, undefined);
+    }
+  },
+  async 'an owner without a limit is counted, up to the largest amount'({ store, put, owners }) {
+    if (owners === undefined) return;
+    const secret = mintSecret();
+    await owners.add({ id: 'acme', period: 'total', disabled: false });
+    await put(secret, { ...ofAcme, quota: [] });
+
+    const key = await store.find(secret);
+
+    const counted = { id: 'owner.acme', period: 'total', limitNanos: 9_007_199_254_740_991n };
+    assert.deepEqual(key?.quota, [counted]);
+  },
+  async 'an owner stays while a key names it, and no key names one that does not exist'(setup) {
+    const { put, owners } = setup;
+    if (owners === undefined) return;
+    await assert.rejects(async () => put(mintSecret(), ofAcme));
+    await owners.add(acme);
+    await owners.add({ ...acme, id: 'other' });
+    await put(mintSecret(), ofAcme);
+
+    assert.equal(await owners.remove('acme'), false);
+    assert.equal(await owners.remove('other'), true);
+    assert.equal(await owners.remove('other'), false);
+    await assert.rejects(async () => owners.add(acme));
+    assert.equal(await owners.update('nobody', { name: 'Nobody' }), false);
+  },
+  async 'owners are found by text in any case, and in pages ordered by id'({ owners }) {
+    if (owners === undefined) return;
+    for (const id of ['c', 'a', 'b']) await owners.add({ ...acme, id, name: `Ärzte ${id}` });
+
+    const first = await owners.page({ limit: 2 });
+    const rest = await owners.page(first.next === undefined ? {} : { after: first.next });
+    const { owners: found } = await owners.page({ search: 'äRZTE B' });
+
+    assert.deepEqual(
+      [first.owners, rest.owners, found].map((page) => page.map(({ id }) => id)),
+      [['a', 'b'], ['c'], ['b']],
+    );
+  },
   async 'keys whose ids have any printable characters are kept apart'({ store, put }) {
     const secrets = everyId.map(() => mintSecret());
     for (const [index, id] of everyId.entries()) await put(secrets[index] ?? '', keyNamed(id));
@@ -99,9 +175,29 @@ const cases: Cases<KeyStoreSetup> = {
   },
 };
 
+const acme: KeyOwner = {
+  id: 'acme',
+  name: 'Acme, Ltd.',
+  limitNanos: 500n,
+  period: 'month',
+  anchorDay: 15,
+  rates: [{ calls: { perMinute: 9 }, model: 'gpt' }],
+  disabled: false,
+  metadata: { invoice: 'a "quoted" name\n' },
+};
+
+const ofAcme: ApiKey = {
+  id: 'key_of_acme',
+  group: 'chat',
+  owner: 'acme',
+  disabled: false,
+  quota: [{ id: 'key_of_acme', period: 'week', limitNanos: 5n }],
+};
+
 const alice: ApiKey = {
   id: 'key_alice',
   group: 'chat',
+  models: ['vendor/model:1', 'other*'],
   disabled: false,
   expiresAtMs: 4_102_444_800_000,
   quota: [
@@ -113,6 +209,8 @@ const alice: ApiKey = {
       visible: true,
     },
     { id: 'group-chat', period: 'total' },
+    { id: 'group-large', period: 'month', anchorDay: 31, models: ['vendor/large'] },
+    { id: 'group-week', period: 'week', limitNanos: 0n },
   ],
   quotaPartition: 'eu',
   responseOwner: 'key_that_it_replaced',

@@ -36,10 +36,10 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
 
   describe.each([undefined, 'a pepper'])('postgresKeyStore with pepper %s', (pepper) => {
     const contract = keyStoreContract(async () => {
-      await client.query(`TRUNCATE "${schema}".keys`);
+      await client.query(`TRUNCATE "${schema}".keys, "${schema}".owners`);
       const peppered = pepper === undefined ? {} : { pepper };
       const store = postgresKeyStore({ client, schema, ...peppered });
-      return { store, put: store.add };
+      return { store, put: store.add, owners: store.owners };
     });
     for (const { name, run } of contract) it(name, run);
   });

@@ -36,7 +36,7 @@ describe.each(isWhole || isOtherVersion ? kinds : fileKinds)('over $name', (kind
     const contract = keyStoreContract(() => {
       const { db, cleanup } = scratch(kind);
       const store = sqliteKeyStore(pepper === undefined ? { client: db } : { client: db, pepper });
-      return { store, put: store.add, cleanup };
+      return { store, put: store.add, owners: store.owners, cleanup };
     });
     for (const { name, run } of contract) it(name, run);
   });

@@ -45,7 +45,7 @@ const contracts: Readonly<Record<string, readonly ContractCase[]>> = {
   sqliteKeyStore: keyStoreContract(async () => {
     const { client, cleanup } = await made();
     const store = sqliteKeyStore({ client });
-    return { store, put: store.add, cleanup };
+    return { store, put: store.add, owners: store.owners, cleanup };
   }),
   sqliteCatalog: catalogContract(async (models) => {
     const { client, cleanup } = await made();
