@@ -65,6 +65,8 @@ export interface AdminCapabilities {
   readonly listModels: boolean;
   /** Weights, priorities and costs of channels can be changed for all processes. */
   readonly changeChannels: boolean;
+  /** A switch of a channel holds in all replicas; otherwise in this process, until it ends. */
+  readonly switchEverywhere: boolean;
 }
 
 /**
@@ -107,8 +109,9 @@ const optionsSchema = strict('must be an object', {
     'subscribe',
     'status',
     'channels',
-    'disableChannel',
-    'enableChannel',
+    'cluster',
+    'switchChannel',
+    'testChannel',
     'resolveUnknown',
   ),
   keys: methods('find'),
@@ -142,6 +145,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const audit = auditTrail(clock, onAudit);
   const live = liveFigures(clock);
   const deps: AdminDeps = { gateway, stores, clock, audit, live };
+  const usageReports = adminUsage(deps);
   const unsubscribe = gateway.subscribe(live.add, { types: liveTypes });
   let isClosed = false;
   return {
@@ -152,9 +156,9 @@ export function createAdmin(options: AdminOptions): Admin {
     audit,
     keys: adminKeys(deps),
     calls: adminCalls(deps),
-    usage: adminUsage(deps),
+    usage: usageReports,
     refusals: adminRefusals(deps),
-    channels: adminChannels(deps),
+    channels: adminChannels(deps, usageReports.report),
     catalog: adminCatalogs(deps),
     now: adminNow(deps),
     isClosing: () => isClosed || gateway.status().isClosing,
@@ -165,7 +169,10 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminCapabilities {
+function capabilitiesOf({
+  stores: { keys, usage, catalog },
+  gateway,
+}: AdminDeps): AdminCapabilities {
   return {
     listKeys: keys.page !== undefined,
     issueKeys: keys.issue !== undefined,
@@ -176,5 +183,6 @@ function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminC
     refusalReports: usage.refusalReport !== undefined,
     listModels: catalog?.models !== undefined,
     changeChannels: catalog?.changeChannel !== undefined,
+    switchEverywhere: gateway.cluster().isShared,
   };
 }

@@ -2,6 +2,7 @@
 
 export { failureMeanings } from '../failure-meanings.ts';
 export type { FailureMeaning } from '../host-failures.ts';
+export type { AccountModel, AccountPage, AccountQuery, AccountRow } from './accounts.ts';
 export {
   type Admin,
   type AdminCapabilities,
@@ -25,14 +26,14 @@ export type {
   Resolution,
   Resolved,
 } from './calls.ts';
+export type { ChannelRow, ModelChannels, ReplicaState } from './channel-list.ts';
+export type { ChannelTested, TestOptions } from './channel-tests.ts';
 export type {
   AdminCatalogs,
   AdminChannels,
   CatalogCheck,
   ChannelChanged,
-  ChannelRow,
-  ChannelSwitch,
-  ModelChannels,
+  ChannelSwitched,
 } from './channels.ts';
 export type { AdminCatalog, AdminKeyCache, AdminKeyStore, AdminOwnedStore, Page } from './deps.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
@@ -49,6 +50,7 @@ export type {
   TopUp,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
+export type { ChannelFailure, RecentAttempts } from './live-channels.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
 export type { RefusalCount } from './refusal-counts.ts';
 export type {

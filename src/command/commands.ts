@@ -8,7 +8,7 @@ import { demoStores } from '../../examples/quickstart/stores.ts';
 import { createAdmin } from '../admin/admin.ts';
 import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
-import { channels, processChanges } from './channels.ts';
+import { channelChanges, channels } from './channels.ts';
 import { check } from './check/check.ts';
 import {
   type Command,
@@ -116,6 +116,6 @@ export const commands: readonly Command[] = [
   ...[demo, serve, check, migrate],
   ...keyCommands,
   ...[report, calls, refusals, deletion],
-  ...[channels, ...processChanges],
+  ...[channels, ...channelChanges],
   schema,
 ];

@@ -7,6 +7,7 @@ import { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
+import type { Cluster } from './cluster.ts';
 import { isAnything } from './ports/port-answers.ts';
 import { portCalls } from './ports/port-calls.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
@@ -17,6 +18,7 @@ export interface ShutDownDeps {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
   readonly refusals: Pick<RefusalRecorder, 'flush' | 'abandon'>;
+  readonly cluster: Pick<Cluster, 'leave'>;
   readonly usage: UsageSink | undefined;
   readonly upstream: UpstreamClient;
   readonly emit: EventListener;
@@ -39,7 +41,7 @@ const flushMs = 10_000;
  * rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
-  const { calls, outbox, refusals, usage, upstream, emit, clock, stopTimer } = deps;
+  const { calls, outbox, refusals, cluster, usage, upstream, emit, clock, stopTimer } = deps;
   const ports = portCalls({ requestId: undefined }, { clock, storeTimeoutMs: flushMs }, emit);
   const drainUntilMs = clock.monotonicMs() + drainWaitMs(drainMs);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
@@ -49,7 +51,7 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
   const leftMs = drainUntilMs - clock.monotonicMs();
   await deliver(outbox, Math.max(leftMs, graceMs), clock);
   outbox.abandon();
-  await waitAtMost(graceMs, refusals.flush(), clock);
+  await waitAtMost(graceMs, Promise.all([refusals.flush(), cluster.leave()]), clock);
   try {
     await ports.ask('usage', 'close', isAnything, () => usage?.close());
   } catch {
@@ -82,7 +84,7 @@ async function closeClient(upstream: UpstreamClient): Promise<void> {
   }
 }
 
-function waitAtMost(waitMs: number, done: Promise<void>, clock: Clock): Promise<void> {
+function waitAtMost(waitMs: number, done: Promise<unknown>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.every(waitMs, () => {
       stop();

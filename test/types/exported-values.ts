@@ -12,6 +12,7 @@ import type {
   Capabilities,
   ChargePolicy,
   Clock,
+  ClusterStore,
   CredentialAnswer,
   CredentialRequest,
   ErrorCode,
@@ -34,6 +35,7 @@ import type {
   ListedModel,
   MaybePromise,
   MembersInput,
+  MemoryClusterStoreOptions,
   MemoryIdempotencyStoreOptions,
   MemoryItemStoreOptions,
   MemoryKeyStore,
@@ -133,6 +135,7 @@ interface RootValues {
   jsonlUsageSink: (options: JsonlUsageSinkOptions) => UsageSink;
   logEvents: (logger: root.EventLogger, options?: root.LogEventsOptions) => root.EventListener;
   maxNanos: Nanos;
+  memoryClusterStore: (options?: MemoryClusterStoreOptions) => ClusterStore;
   memoryIdempotencyStore: (options?: MemoryIdempotencyStoreOptions) => IdempotencyStore;
   memoryKeyStore: (options?: MemoryKeyStoreOptions) => MemoryKeyStore;
   memoryQuotaStore: (options?: MemoryQuotaStoreOptions) => QuotaStore;
@@ -236,6 +239,7 @@ interface PostgresValues {
     options?: Omit<postgres.PostgresLocation, 'client'>,
   ) => Promise<void>;
   postgresCatalog: (options: postgres.PostgresCatalogOptions) => Promise<postgres.PublishedCatalog>;
+  postgresClusterStore: (options: postgres.PostgresLocation) => postgres.PostgresClusterStore;
   postgresIdempotencyStore: (
     options: postgres.PostgresLocation,
   ) => postgres.PostgresIdempotencyStore;
@@ -255,6 +259,7 @@ interface SqliteValues {
   migrateSqlite: typeof sqlite.migrateSqlite;
   openSqlite: (path: string, options?: sqlite.OpenSqliteOptions) => Promise<sqlite.SqliteDatabase>;
   sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
+  sqliteClusterStore: (options: sqlite.SqliteClusterStoreOptions) => sqlite.SqliteClusterStore;
   sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;
   sqliteItemStore: (options: sqlite.SqliteItemStoreOptions) => sqlite.SqliteItemStore;
   sqliteKeyStore: (options: sqlite.SqliteKeyStoreOptions) => sqlite.SqliteKeyStore;

@@ -3,10 +3,14 @@
  * reply-schemas.json, from these types and their comments.
  */
 import type { FailureReason } from '../../failure-reasons.ts';
+import type { ClusterStatus } from '../../stages/cluster.ts';
 import type { Reconciliation } from '../../stores/sql/reconcile.ts';
+import type { AccountPage } from '../accounts.ts';
 import type { AdminErrorCode } from '../admin-error.ts';
 import type { CallPage, CallsOfRequest, Resolved } from '../calls.ts';
-import type { CatalogCheck, ChannelChanged, ModelChannels } from '../channels.ts';
+import type { ModelChannels } from '../channel-list.ts';
+import type { ChannelTested } from '../channel-tests.ts';
+import type { CatalogCheck, ChannelChanged, ChannelSwitched } from '../channels.ts';
 import type { Page } from '../deps.ts';
 import type { KeySummary } from '../key-summary.ts';
 import type { RotatedKey, ToppedUpKey } from '../keys.ts';
@@ -17,11 +21,15 @@ import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
 export interface Replies {
+  readonly Accounts: AccountPage;
   readonly Books: { readonly data: readonly Reconciliation[] };
   readonly CallPage: CallPage;
   readonly CallsOfRequest: CallsOfRequest;
   readonly CatalogCheck: CatalogCheck;
   readonly ChannelChanged: ChannelChanged;
+  readonly ChannelSwitched: ChannelSwitched;
+  readonly ChannelTested: ChannelTested;
+  readonly Cluster: ClusterStatus;
   readonly Error: ErrorReply;
   readonly FailureReason: FailureReason;
   readonly IssuedKey: IssuedKeyReply;

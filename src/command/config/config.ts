@@ -317,6 +317,9 @@ type Database = 'sqlite' | 'postgres' | 'redis';
 
 export type StoreChoice = {
   readonly [Name in Exclude<keyof StoresConfig, Database>]-?: NonNullable<StoresConfig[Name]>;
+} & {
+  /** The replicas, and the switches of channels. */
+  readonly cluster: 'memory' | 'sqlite' | 'postgres';
 };
 
 /** The choices of a configuration, and which databases it has; their settings don't matter here. */
@@ -342,5 +345,6 @@ export function storeChoice(stores: ChosenStores = {}): StoreChoice {
     results: stores.results ?? 'memory',
     responseIndex: stores.responseIndex ?? often,
     items: stores.items ?? 'memory',
+    cluster: tables ?? 'memory',
   };
 }

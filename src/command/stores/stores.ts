@@ -2,6 +2,7 @@
 import type { AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
 import type { Clock } from '../../clock.ts';
 import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
+import type { ClusterStore } from '../../ports/cluster-store.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
@@ -23,6 +24,7 @@ import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
 import {
+  postgresClusterStore,
   postgresIdempotencyStore,
   postgresItemStore,
   postgresRateLimiter,
@@ -40,6 +42,7 @@ import type { SqlUsageSink } from '../../stores/sql/usage-sink.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
 import {
+  sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,
   sqliteRateLimiter,
@@ -69,6 +72,8 @@ export interface Stores {
   readonly usageLog: SqlUsageSink | undefined;
   readonly idempotency: IdempotencyStore;
   readonly rateLimiter: RateLimiter | undefined;
+  /** Undefined without a database. */
+  readonly cluster: ClusterStore | undefined;
   readonly results: ResultStore;
   readonly responses: Required<Pick<ResponseOptions, 'index' | 'items'>>;
   /** The stores from which the replies of a removed key are deleted. */
@@ -94,6 +99,7 @@ export function makeStores(
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
   const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
+  const cluster = once(() => clusterIn(choice.cluster, databases));
   const replies = once(() => repliesIn(choice, databases, clock));
   return {
     choice,
@@ -114,6 +120,9 @@ export function makeStores(
     },
     get rateLimiter() {
       return rateLimiter();
+    },
+    get cluster() {
+      return cluster();
     },
     get results() {
       return replies().results;
@@ -263,6 +272,14 @@ function rateLimiterOf(
   if (store === 'sqlite') return sqliteRateLimiter({ client: open(sqlite, store) });
   if (store === 'postgres') return postgresRateLimiter(tablesIn(postgres));
   return store === 'redis' ? overRedis(redis, redisRateLimiter) : undefined;
+}
+
+function clusterIn(
+  store: StoreChoice['cluster'],
+  { sqlite, postgres }: Databases,
+): ClusterStore | undefined {
+  if (store === 'sqlite') return sqliteClusterStore({ client: open(sqlite, store) });
+  return store === 'postgres' ? postgresClusterStore(tablesIn(postgres)) : undefined;
 }
 
 function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {

@@ -17,6 +17,7 @@ import { ConfigurationError, isError } from '../../errors.ts';
 import { createGateway } from '../../gateway.ts';
 import { items, parseJson } from '../../json.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
+import type { ClusterStore } from '../../ports/cluster-store.ts';
 import type { ListedModel } from '../../ports/listed-model.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
@@ -112,6 +113,8 @@ export interface AdminNeeds {
   readonly needsQuota?: boolean;
   /** The task deletes stored replies. */
   readonly forgets?: boolean;
+  /** The task switches channels in all processes. */
+  readonly switches?: boolean;
 }
 
 /**
@@ -121,9 +124,13 @@ export interface AdminNeeds {
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
-  { needsQuota = false, forgets = false }: AdminNeeds = {},
+  { needsQuota = false, forgets = false, switches = false }: AdminNeeds = {},
 ): Promise<number> {
-  const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
+  const needs: readonly Need[] = [
+    'keys',
+    ...(forgets ? storesOfReplies : []),
+    ...(switches ? (['cluster'] as const) : []),
+  ];
   const run = async (open: OpenStores): Promise<number> => {
     const { clock, err } = given.around;
     const { keys } = open.stores;
@@ -131,7 +138,9 @@ export function withAdmin(
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
     // The command itself reports failures, so the events are not needed.
     const onEvent = (): void => {};
-    const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
+    const cluster = switches ? shared(open.stores.cluster) : {};
+    const own = { catalog: staticCatalog([]), onEvent, clock, ...cluster };
+    const gateway = createGateway({ keys, quota, ...own });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
     const catalog = await knownCatalog(open);
     const admin = createAdmin({ gateway, keys, quota, catalog, ...replies, onAudit, clock });
@@ -145,6 +154,13 @@ export function withAdmin(
   return needsQuota
     ? withStores(given, [...needs, 'quota'], run)
     : withStores(given, needs, run, ['quota']);
+}
+
+/** Only processes that serve calls are replicas. */
+function shared(cluster: ClusterStore | undefined): { readonly cluster?: ClusterStore } {
+  return cluster === undefined
+    ? {}
+    : { cluster: { ...cluster, report: () => {}, leave: () => {} } };
 }
 
 /** A quota store that is down must not keep an operator from disabling a key. */

@@ -273,3 +273,6 @@ export type Balance = NonNullable<Key['balances']>[number];
 export type IssuedKey = Reply<'IssuedKey'>;
 export type Model = Reply<'Models'>['data'][number];
 export type Channel = Model['channels'][number];
+export type Accounts = Reply<'Accounts'>;
+export type Account = Accounts['data'][number];
+export type Cluster = Reply<'Cluster'>;

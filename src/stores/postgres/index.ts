@@ -10,6 +10,7 @@ export type {
   PublishedChannel,
   PublishedModel,
 } from '../../catalog/published-catalog.ts';
+export type { SqlClusterStore as PostgresClusterStore } from '../sql/cluster-store.ts';
 export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
 export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -55,6 +56,7 @@ export {
   type PostgresItemStoreOptions,
   type PostgresResultStoreOptions,
   type PostgresUsageSinkOptions,
+  postgresClusterStore,
   postgresIdempotencyStore,
   postgresItemStore,
   postgresRateLimiter,

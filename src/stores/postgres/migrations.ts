@@ -7,6 +7,7 @@ import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
 import { base, schemaCompatibility } from './sql/base.ts';
+import { clusterTables } from './sql/cluster.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
 import { keysAndModels } from './sql/keys-and-models.ts';
@@ -46,6 +47,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  clusterTables,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */

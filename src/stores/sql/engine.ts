@@ -78,7 +78,16 @@ export interface KeepInput {
 export type KeptKind = 'item' | 'result';
 
 /** The tables, by the names that they have in PostgreSQL. */
-export type SqlTable = 'keys' | 'claims' | 'catalogs' | 'usage' | 'refusals' | 'kept' | 'responses';
+export type SqlTable =
+  | 'keys'
+  | 'claims'
+  | 'catalogs'
+  | 'usage'
+  | 'refusals'
+  | 'kept'
+  | 'responses'
+  | 'replicas'
+  | 'switches';
 
 /** The differences in the text of statements. */
 export interface SqlDialect {

@@ -10,6 +10,7 @@ export type {
   PublishedChannel,
   PublishedModel,
 } from '../../catalog/published-catalog.ts';
+export type { SqlClusterStore as SqliteClusterStore } from '../sql/cluster-store.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
 export type { SqlRateLimiter as SqliteRateLimiter } from '../sql/rate-limiter.ts';
@@ -44,12 +45,14 @@ export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from 
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
 export { sqliteMigrations } from './schema.ts';
 export {
+  type SqliteClusterStoreOptions,
   type SqliteIdempotencyStoreOptions,
   type SqliteItemStoreOptions,
   type SqliteRateLimiterOptions,
   type SqliteResponseIndexOptions,
   type SqliteResultStoreOptions,
   type SqliteUsageSinkOptions,
+  sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,
   sqliteRateLimiter,

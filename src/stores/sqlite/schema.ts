@@ -247,6 +247,25 @@ CREATE TABLE tollgate_response (
 CREATE INDEX tollgate_response_end ON tollgate_response (expires_ms);
 `;
 
+/** The processes that are running, and the channels that operators have switched. */
+const clusterTables = `
+CREATE TABLE tollgate_replica (
+  id TEXT NOT NULL PRIMARY KEY,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  started_at_ms INTEGER NOT NULL,
+  seen_at_ms INTEGER NOT NULL,
+  channels TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE tollgate_switch (
+  channel_id TEXT NOT NULL PRIMARY KEY,
+  is_off INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -258,6 +277,7 @@ export const sqliteMigrations: readonly string[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  clusterTables,
 ];
 
 const versionTable = `
