@@ -105,7 +105,10 @@ describe('channels disable and enable with a database', () => {
     const enabled = await call('channels', 'enable', 'openai-1', '--actor', 'bob', '--json');
 
     expect(JSON.parse(enabled.out)).toEqual({ channelId: 'openai-1', where: 'everywhere' });
-    const audited = readFileSync(`${folder.folder}/audit.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+    const audited = readFileSync(`${folder.folder}/audit.jsonl`, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     expect(audited.map(({ actor, action, outcome }) => `${actor} ${action} ${outcome}`)).toEqual([
       'ada channel.disable done',
       expect.stringContaining('channel.disable failed'),

@@ -111,7 +111,8 @@ export function switchButtons(
   first?: Child,
 ): HTMLElement {
   const { channelId, state, place } = channel;
-  const isOff = state === 'off';
+  // A refused account waits for a person, who enables it once it has another credential.
+  const isOff = state === 'off' || state === 'refused';
   const label = isOff ? 'Turn on' : 'Turn off';
   return el('span', { class: 'row-actions' }, [
     first,

@@ -50,7 +50,7 @@ export function channelsView(page: PageContext): View {
       },
     ],
   });
-  const place = el('div', {});
+  const place = el('div', { class: 'channel-place' });
   let shown: { readonly key: string; readonly grouping: Grouping } | undefined;
   const isDue = reloadRule(page);
   return {
@@ -175,7 +175,7 @@ function channelTable(model: Model, page: PageContext, reload: () => void): HTML
       { head: 'weight', kind: 'number', cell: ({ weight }) => String(weight) },
       { head: 'in flight', kind: 'number', cell: inFlightText },
       {
-        head: 'p95 first byte',
+        head: 'p95',
         kind: 'number',
         cell: ({ firstByteP95Ms }) => durationText(firstByteP95Ms),
       },
