@@ -244,7 +244,7 @@ describe('a channel', () => {
     await page.getByText('It works').waitFor();
     await page.getByText('812 ms').waitFor();
     expect(await axeFindings(page)).toEqual([]);
-    await press(page, 'Turn on anthropic-us');
+    await press(page, 'Turn it on');
 
     await page.getByText('anthropic-us is on in all replicas.').waitFor();
     expect(calls).toEqual([['ada@acme.example', 'anthropic-us']]);

@@ -14,7 +14,7 @@ export function accountsPanel(page: PageContext): Grouping {
     if (known !== undefined) refill(place, accountsOf(known, page, list.load));
   };
   const list = panel<Accounts>({
-    title: 'Accounts',
+    title: 'Channels',
     what: 'accounts',
     load: (signal) => {
       const toMs = Math.ceil(page.nowMs());

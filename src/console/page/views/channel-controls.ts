@@ -202,9 +202,7 @@ export function testDialog(
       return el('div', { class: 'form' }, [
         testResult(tested),
         el('div', { class: 'dialog-end' }, [
-          canReturn
-            ? button(`Turn on ${channelId}`, () => void turnOn(), { class: 'button' })
-            : undefined,
+          canReturn ? button('Turn it on', () => void turnOn()) : undefined,
           button('Done', dialog.close, { class: 'button main' }),
         ]),
       ]);

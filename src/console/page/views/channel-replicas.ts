@@ -16,7 +16,7 @@ export function replicasPanel(page: PageContext): Grouping {
     if (known !== undefined) refill(place, clusterOf(known, page));
   };
   const list = panel<Cluster>({
-    title: 'Replicas',
+    title: 'Channels',
     what: 'replicas',
     load: (signal) => page.api.get('/replicas', {}, signal),
     render: (cluster) => {
