@@ -1,6 +1,6 @@
 /**
  * Channels by account: how each has served lately, what failed last, and what it was used for. The
- * attempts are those of this process; calls and money come from the usage log, if it can be queried.
+ * attempts are those of this process; calls and money come from the usage log, if it can be read.
  */
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import { type HealthStatus, healthStates, worstState } from '../ports/health-status.ts';
@@ -45,7 +45,7 @@ export interface AccountRow
 
 /** All accounts, the failing ones first. */
 export interface AccountPage {
-  /** `log`: calls and money of all processes in the span. `process`: of this one, in its last hour. */
+  /** `log`: calls and money of all processes in the span. `process`: of this one, last hour. */
   readonly source: 'log' | 'process';
   readonly fromMs: number;
   readonly toMs: number;

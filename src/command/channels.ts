@@ -197,8 +197,8 @@ stores.postgres), within 5 s, also after a restart, until "channels enable". Run
 continue. Without a database it asks the process that runs with this configuration on
 admin.port, which needs admin.token: the channel is out there until the process ends.`;
 
-const aboutEnable = `Uses a channel again where "channels disable" took it out, and forgets the failures
-that were recorded against it, such as a refused credential. It changes no weight.`;
+const aboutEnable = `Uses a channel again where "channels disable" took it out, and forgets the
+failures that were recorded against it, such as a refused credential. It changes no weight.`;
 
 /** Where the switch holds. A database is changed directly: no process need be running. */
 async function switchedAt(given: Given, id: string, task: 'disable' | 'enable'): Promise<string> {
@@ -230,9 +230,9 @@ const test: Command = {
     actor: actorOption,
     config: configOption,
   },
-  about: `Sends a call of a few tokens through one channel, also one that is disabled, and prints the
-status of the upstream, the latency, the tokens and what the call costs. No key of yours is
-charged for it, and the state of the channel does not change: after a test that passes,
+  about: `Sends a call of a few tokens through one channel, also one that is disabled, and prints
+the status of the upstream, the latency, the tokens and what the call costs. No key of yours
+is charged for it, and the state of the channel does not change: after a test that passes,
 "channels enable" brings a refused one back. The exit code is 1 if it failed.`,
   examples: ['npx tollgate channels test openai-1 --model gpt-4o-mini'],
   run: async (given) => {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventEmitter } from '../event-emitter.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
 import type { Cluster } from './cluster.ts';
@@ -21,7 +21,7 @@ export interface ShutDownDeps {
   readonly cluster: Pick<Cluster, 'leave'>;
   readonly usage: UsageSink | undefined;
   readonly upstream: UpstreamClient;
-  readonly emit: EventListener;
+  readonly events: Pick<EventEmitter, 'emit' | 'closeListeners'>;
   readonly clock: Clock;
   readonly stopTimer: () => void;
 }
@@ -34,6 +34,7 @@ const graceMs = 2_000;
 const retryMs = 500;
 /** How long a usage sink may take to write what it has buffered. */
 const flushMs = 10_000;
+const listenersMs = 10_000;
 
 /**
  * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
@@ -41,8 +42,12 @@ const flushMs = 10_000;
  * rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
-  const { calls, outbox, refusals, cluster, usage, upstream, emit, clock, stopTimer } = deps;
-  const ports = portCalls({ requestId: undefined }, { clock, storeTimeoutMs: flushMs }, emit);
+  const { calls, outbox, refusals, cluster, usage, upstream, events, clock, stopTimer } = deps;
+  const ports = portCalls(
+    { requestId: undefined },
+    { clock, storeTimeoutMs: flushMs },
+    events.emit,
+  );
   const drainUntilMs = clock.monotonicMs() + drainWaitMs(drainMs);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));
@@ -59,6 +64,8 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
   }
   await waitAtMost(graceMs, closeClient(upstream), clock);
   refusals.abandon();
+  // Last, because all of the above may emit events.
+  await waitAtMost(listenersMs, events.closeListeners(), clock);
 }
 
 function drainWaitMs(drainMs: number = defaultDrainMs): number {

@@ -28,6 +28,9 @@ const places = [
   { place: '#/channels?by=account', shows: 'upstream rate limited' },
   { place: '#/channels?by=replica', shows: 'this one' },
   { place: '#/spend', shows: 'In no record:' },
+  { place: '#/models', shows: 'prices of December' },
+  { place: '#/models/gpt-5-mini', shows: 'above 272,000 input tokens' },
+  { place: '#/audit', shows: 'read only' },
 ] as const;
 
 describe.each(['light', 'dark', 'phone'] as const)('in %s', (look) => {

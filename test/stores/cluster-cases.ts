@@ -176,7 +176,7 @@ async function clusterOf({ newStore, advance }: ClusterTables, count: number) {
   const clock = fakeClock();
   const store = newStore();
   const events: GatewayEvent[] = [];
-  const world = { pending: 0, faults: [] as Fault[], isDown: false };
+  const world: World = { pending: 0, faults: [], isDown: false };
   const open = async (): Promise<Gateway> => {
     const gateway = gatewayOver(faulty(newStore(), world), clock, events);
     await idle(world, gateway.ready());

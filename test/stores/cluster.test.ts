@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow host
 /** The cluster stores in memory and in SQLite, and gateways over them. */
 import { describe } from 'vitest';
 import { memoryClusterStore } from '../../src/stores/memory/cluster-store.ts';

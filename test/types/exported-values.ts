@@ -177,6 +177,7 @@ interface AdminValues {
   adminOpenApi: () => admin.OpenApiDocument;
   adminStatusOf: Readonly<Record<admin.AdminErrorCode, number>>;
   createAdmin: (options: admin.AdminOptions) => Admin;
+  memoryAuditLog: (size?: number) => admin.MemoryAuditLog;
   failureMeanings: Readonly<Record<FailureReason, admin.FailureMeaning>>;
   isAdminError: (error: unknown) => error is admin.AdminError;
 }
@@ -238,6 +239,7 @@ interface PostgresValues {
     client: postgres.PostgresClient,
     options?: Omit<postgres.PostgresLocation, 'client'>,
   ) => Promise<void>;
+  postgresAuditLog: (options: postgres.PostgresLocation) => postgres.AuditLog;
   postgresCatalog: (options: postgres.PostgresCatalogOptions) => Promise<postgres.PublishedCatalog>;
   postgresClusterStore: (options: postgres.PostgresLocation) => postgres.PostgresClusterStore;
   postgresIdempotencyStore: (
@@ -258,6 +260,7 @@ interface PostgresValues {
 interface SqliteValues {
   migrateSqlite: typeof sqlite.migrateSqlite;
   openSqlite: (path: string, options?: sqlite.OpenSqliteOptions) => Promise<sqlite.SqliteDatabase>;
+  sqliteAuditLog: (options: sqlite.SqliteAuditLogOptions) => sqlite.AuditLog;
   sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
   sqliteClusterStore: (options: sqlite.SqliteClusterStoreOptions) => sqlite.SqliteClusterStore;
   sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;

@@ -265,8 +265,8 @@ function modelsAt(channel: Channel, client: UpstreamClient, clock: Clock): Promi
 }
 
 /**
- * Sends a short call through each channel, one after another: no key of the operator is charged, and
- * no other channel can answer in place of the one checked.
+ * Sends a short call through each channel, one after another: no key of the operator is charged,
+ * and no other channel can answer in place of the one checked.
  */
 async function spendOnce(
   models: readonly ListedModel[],

@@ -3,13 +3,27 @@
  * better-sqlite3 or `node:sqlite`, and the migrations of their tables.
  */
 
+export type { CatalogDifference } from '../../catalog/catalog-diff.ts';
 export type {
+  CatalogVersion,
+  CatalogVersions,
+  ChannelChange,
   CredentialReference,
-  PublishedCatalog,
-  PublishedCatalogOptions,
   PublishedChannel,
   PublishedModel,
+  PublishOptions,
+  StoredCatalog,
+} from '../../catalog/catalog-versions.ts';
+export type {
+  PublishedCatalog,
+  PublishedCatalogOptions,
 } from '../../catalog/published-catalog.ts';
+export type {
+  AuditLog,
+  AuditPage,
+  AuditQuery,
+  AuditRecord,
+} from '../../ports/audit-log.ts';
 export type { SqlClusterStore as SqliteClusterStore } from '../sql/cluster-store.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -45,6 +59,7 @@ export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from 
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
 export { sqliteMigrations } from './schema.ts';
 export {
+  type SqliteAuditLogOptions,
   type SqliteClusterStoreOptions,
   type SqliteIdempotencyStoreOptions,
   type SqliteItemStoreOptions,
@@ -52,6 +67,7 @@ export {
   type SqliteResponseIndexOptions,
   type SqliteResultStoreOptions,
   type SqliteUsageSinkOptions,
+  sqliteAuditLog,
   sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,

@@ -133,8 +133,8 @@ function failureCell({ recent, lastFailure }: Account, nowMs: number): Child {
     lastFailure === null
       ? undefined
       : el('span', { class: 'below', title: meaningOf(lastFailure) }, [
-          `${wordsOf(lastFailure.reason)}${lastFailure.status === null ? '' : ` ${lastFailure.status}`}, `,
-          agoText(lastFailure.atMs, nowMs),
+          [wordsOf(lastFailure.reason), lastFailure.status ?? ''].join(' ').trim(),
+          `, ${agoText(lastFailure.atMs, nowMs)}`,
         ]),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * Changes and tests a channel: on or off in all replicas, a short call, and what the catalog says of
- * its weight, priority and cost.
+ * Changes and tests a channel: on or off in all replicas, a short call, and what the catalog says
+ * of its weight, priority and cost.
  */
 import type { Reply } from '../../../admin/http/replies.ts';
 import type { Channel } from '../api.ts';
@@ -181,8 +181,8 @@ export function testDialog(
       el(
         'p',
         { class: 'hint' },
-        'A call of a few tokens, which your account pays. No key is charged, and the state of the ' +
-          'channel does not change.',
+        'A call of a few tokens, which your account pays. No key is charged, and the state of ' +
+          'the channel does not change.',
       ),
     ],
     run: async (dialog) => {

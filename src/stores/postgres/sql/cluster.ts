@@ -1,4 +1,4 @@
-/** Migration 16: replicas and switches of channels. It only adds, so older processes keep running. */
+/** Migration 19: replicas and switches of channels. It only adds, so older processes run on. */
 
 export const clusterTables = `
 -- What the processes that are running report of themselves, every few seconds.
