@@ -9,36 +9,11 @@ import type { FailureReason, NoChannelReason } from './failure-reasons.ts';
 import type { NotificationFailure, NotificationType } from './notification-types.ts';
 import type { DialectName } from './ports/capabilities.ts';
 import type { ProtocolName } from './ports/catalog.ts';
+import type { HealthStatus } from './ports/health-status.ts';
 import type { PortFailure } from './ports/port-failure.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import type { UsageEvent } from './usage-events.ts';
-
-/** The health of an upstream account, or of a model on it. */
-export interface HealthStatus {
-  /**
-   * `cooling_down`: after a 429, a 503, a 403, or because the account is exhausted.
-   * `deprioritized`: it did not answer in time, or keeps three calls waiting while another channel
-   * answers, so that others are chosen first. `open`: its circuit is open, after five failures or
-   * two timeouts in a row; `half_open`: one call finds out whether it is back. `refused`: its
-   * credential was not accepted. `off`: the host disabled it.
-   */
-  readonly state:
-    | 'ready'
-    | 'cooling_down'
-    | 'deprioritized'
-    | 'open'
-    | 'half_open'
-    | 'refused'
-    | 'off';
-  /** The failure that led to it; undefined for `ready` and `off`. */
-  readonly reason: FailureReason | undefined;
-  /**
-   * Unix ms at which it is available again or gets a trial call; undefined if that does not depend
-   * on time.
-   */
-  readonly untilMs: number | undefined;
-}
 
 /** The end of a hold as sent to the quota store; contains only money and ids. */
 export type HoldEnd =

@@ -132,6 +132,10 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
   results_unavailable: portFailed('the store of kept replies'),
   response_index_unavailable: portFailed('the index of responses'),
   items_unavailable: portFailed('the store of output items'),
+  cluster_unavailable: row(
+    'the store of replicas and switches failed or was too slow; no request is refused for that',
+    'look for the event `port_failed`, and at the store',
+  ),
   credential_unavailable: hostFailures.credential_unavailable,
   // No channel could serve the call.
   none_configured: row('the model has no channel with a weight', 'add one, or enable one'),

@@ -23,6 +23,7 @@ const names = [
   ...['quota_unavailable', 'catalog_unavailable', 'guard_unavailable', 'rate_limiter_unavailable'],
   ...['usage_unavailable', 'refusals_unavailable', 'idempotency_unavailable'],
   ...['results_unavailable', 'response_index_unavailable', 'items_unavailable'],
+  ...['cluster_unavailable'],
   ...['credential_unavailable'],
   // No channel could serve the call.
   ...['none_configured', 'protocol', 'group_restriction', 'price_restriction', 'no_credential'],

@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts';
 import type { FilteredListener } from './event-filter.ts';
 import type { EventListener } from './events.ts';
 import type { Catalog } from './ports/catalog.ts';
+import type { ClusterStore } from './ports/cluster-store.ts';
 import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 import type { Guard } from './ports/guard.ts';
 import type { IdempotencyStore } from './ports/idempotency-store.ts';
@@ -161,6 +162,14 @@ export interface GatewayOptions {
    * a filter it is `{ listener, types, level }`.
    */
   readonly onEvent?: EventListener | FilteredListener;
+  /**
+   * Lets the processes that serve the same models see each other, and apply each other's switches
+   * of channels within 5 s: `sqliteClusterStore` or `postgresClusterStore`. It can't be changed by
+   * `update`. See docs/channels.md#several-processes.
+   *
+   * @defaultValue none: a switch holds in this process, until it ends
+   */
+  readonly cluster?: ClusterStore;
   /**
    * The clock, for tests.
    *

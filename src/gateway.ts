@@ -5,11 +5,15 @@ import type { EventListener } from './events.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayHandler } from './http.ts';
 import { type Settings, settingsOf } from './options.ts';
+import type { Channel, Model } from './ports/catalog.ts';
+import type { ChannelSwitch } from './ports/cluster-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { countedRepeats } from './repeats.ts';
 import { answering } from './stages/answer.ts';
+import { type ChannelTest, testChannel } from './stages/channel-test.ts';
+import type { ClusterStatus, SwitchPlace } from './stages/cluster.ts';
 import { type GatewayParts, type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
 import { portCalls } from './stages/ports/port-calls.ts';
 import {
@@ -28,11 +32,13 @@ export interface Gateway extends GatewayHandler, EventSource {
    *
    * @throws ConfigurationError as `createGateway` does; then nothing has changed
    */
-  update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
+  update(
+    change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes' | 'cluster'>>,
+  ): void;
   /**
    * Loads what translations between APIs need, which otherwise happens when the first call is
    * translated, and takes some milliseconds then. Rejects with what could not be loaded; calls that
-   * need it get 503 with an event.
+   * need it get 503 with an event. Also waits until the switches of `cluster` have been read.
    */
   ready(): Promise<void>;
   /** What this gateway does at the moment, in this process. Cheap enough to call every second. */
@@ -42,10 +48,26 @@ export interface Gateway extends GatewayHandler, EventSource {
    * their first call.
    */
   channels(): readonly ChannelStatus[];
-  /** Disables a channel for all models. Its running calls continue. */
+  /** Disables a channel for all models in this process. Its running calls continue. */
   disableChannel(channelId: string): void;
-  /** Enables a channel, and clears everything recorded against it. */
+  /** Enables a channel in this process, and clears everything recorded against it. */
   enableChannel(channelId: string): void;
+  /** This process and the other replicas, as far as it knows them through `cluster`. */
+  cluster(): ClusterStatus;
+  /**
+   * Disables or enables a channel in the name of an operator: in all replicas, which follow within
+   * 5 s and also after a restart, or in this process if there is no `cluster`.
+   *
+   * @throws GatewayError `store_unavailable`; then it can be repeated
+   */
+  switchChannel(change: Omit<ChannelSwitch, 'atMs'>): Promise<SwitchPlace>;
+  /**
+   * Sends one short call of a model through a channel, also one that is out, and for 30 s at most.
+   * It costs what its upstream charges. It has no event and no usage record, no key is charged, and
+   * the health of the channel stays as it is. Undefined if each API of the model costs too much for
+   * a test, such as images.
+   */
+  testChannel(model: Model, channel: Channel): Promise<ChannelTest | undefined>;
   /**
    * Ends the hold of a call whose outcome was `unknown`, once you know it. The hold of an image
    * stays for 15 minutes; a later charge is still booked. Writes a second record of the request,
@@ -100,6 +122,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   const parts = gatewayParts({ dialects: tables.dialects, routes }, options.upstream, state);
   const { events, breakers, status } = parts;
   const { health, translations } = parts.upstream;
+  const { cluster } = parts.work;
   const answer = answering({ routes, parts, state });
   return {
     owns: owning(routes, current, events.emit),
@@ -112,11 +135,21 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     },
     subscribe: events.subscribe,
     emit: events.emit,
-    ready: () => translations.loadAll(tables),
+    ready: async () => {
+      await translations.loadAll(tables);
+      await cluster.begun;
+    },
     status,
     channels: health.statuses,
     disableChannel: health.disable,
     enableChannel: health.enable,
+    cluster: cluster.status,
+    switchChannel: cluster.switchChannel,
+    testChannel: (model, channel) => {
+      const { settings } = current;
+      const open = (options: GatewayOptions): Gateway => gatewayOver(tables, options);
+      return testChannel(model, channel, { settings, client: parts.upstream.client, open });
+    },
     resolveUnknown: resolving(current, events.emit),
     close: ({ drainMs } = {}) => closeOnce(current, parts, drainMs),
   };

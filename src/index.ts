@@ -34,7 +34,6 @@ export type {
   EventOf,
   EventType,
   GatewayEvent,
-  HealthStatus,
   HoldEnd,
   LogLevel,
 } from './events.ts';
@@ -110,8 +109,17 @@ export type {
   ProtocolName,
   TokenCredential,
 } from './ports/catalog.ts';
+export type {
+  ChannelSwitch,
+  ClusterStore,
+  ClusterView,
+  Replica,
+  ReplicaChannel,
+  ReplicaReport,
+} from './ports/cluster-store.ts';
 export type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
+export type { HealthStatus } from './ports/health-status.ts';
 export type {
   AbandonInput,
   AbandonResult,
@@ -200,6 +208,8 @@ export type {
 } from './prices/price-json.ts';
 export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
+export type { ChannelTest } from './stages/channel-test.ts';
+export type { ClusterStatus, SwitchPlace } from './stages/cluster.ts';
 export type { PortTimes } from './stages/ports/port-times.ts';
 export type { ResolveResult, UnknownResolution } from './stages/settle/resolve-unknown.ts';
 export type { GatewayStatus } from './stages/status.ts';
@@ -209,6 +219,10 @@ export {
   cachedKeyStore,
 } from './stores/cached-key-store.ts';
 export { type JsonlUsageSinkOptions, jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
+export {
+  type MemoryClusterStoreOptions,
+  memoryClusterStore,
+} from './stores/memory/cluster-store.ts';
 export {
   type MemoryIdempotencyStoreOptions,
   memoryIdempotencyStore,

@@ -37,6 +37,7 @@ type WithoutDefault =
   | 'guard'
   | 'usage'
   | 'recordRefusals'
+  | 'cluster'
   | 'defaultImageModel'
   | 'onEvent';
 
@@ -165,6 +166,7 @@ const optionsSchema = strict('must be an object', {
   usage: methods('record', 'close').optional(),
   recordRefusals: methods('recordRefusals').optional(),
   idempotency: methods('claim', 'finish', 'abandon').optional(),
+  cluster: methods('report', 'leave', 'read', 'switchChannel').optional(),
   results: methods('put', 'get').optional(),
   responses: responseOptionsSchema.optional(),
   upstream: methods('send', 'close').optional(),
@@ -184,6 +186,7 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
   ['quota', 'memoryQuotaStore() creates one'],
   ['catalog', 'staticCatalog([…]) creates one'],
   ['recordRefusals', 'Give it a usage sink for memory or a database, or leave it out'],
+  ['cluster', 'Leave cluster out if there is one process'],
   ['guard', 'Leave guard out if every call may run'],
   ['chargePolicy', 'Spread the exported chargePolicy and override some rows'],
 ]);

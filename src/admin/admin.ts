@@ -90,6 +90,8 @@ export interface AdminCapabilities {
   readonly changeChannels: boolean;
   /** The catalog keeps versions, and the prices of models can be changed for all processes. */
   readonly changePrices: boolean;
+  /** A switch of a channel holds in all replicas; otherwise in this process, until it ends. */
+  readonly switchEverywhere: boolean;
 }
 
 /**
@@ -135,8 +137,9 @@ const optionsSchema = strict('must be an object', {
     'subscribe',
     'status',
     'channels',
-    'disableChannel',
-    'enableChannel',
+    'cluster',
+    'switchChannel',
+    'testChannel',
     'resolveUnknown',
   ),
   keys: methods('find'),
@@ -175,6 +178,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const audit = auditTrail(clock, { onAudit, log, onError });
   const live = liveFigures(clock);
   const deps: AdminDeps = { gateway, stores, clock, audit, live, currency };
+  const usageReports = adminUsage(deps);
   const unsubscribe = gateway.subscribe(live.add, { types: liveTypes });
   let isClosed = false;
   return {
@@ -188,9 +192,9 @@ export function createAdmin(options: AdminOptions): Admin {
     keys: adminKeys(deps),
     owners: adminOwners(deps),
     calls: adminCalls(deps),
-    usage: adminUsage(deps),
+    usage: usageReports,
     refusals: adminRefusals(deps),
-    channels: adminChannels(deps),
+    channels: adminChannels(deps, usageReports.report),
     catalog: adminCatalogs(deps),
     now: adminNow(deps),
     isClosing: () => isClosed || gateway.status().isClosing,
@@ -201,7 +205,10 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminCapabilities {
+function capabilitiesOf({
+  stores: { keys, usage, catalog },
+  gateway,
+}: AdminDeps): AdminCapabilities {
   return {
     listKeys: keys.page !== undefined,
     issueKeys: keys.issue !== undefined,
@@ -215,5 +222,6 @@ function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminC
     listModels: catalog?.models !== undefined,
     changeChannels: catalog?.changeChannel !== undefined,
     changePrices: catalog?.changePrice !== undefined,
+    switchEverywhere: gateway.cluster().isShared,
   };
 }

@@ -35,6 +35,7 @@ export type AdminAction =
   | 'call.resolve'
   | 'channel.disable'
   | 'channel.enable'
+  | 'channel.test'
   | 'channel.weight'
   | 'channel.priority'
   | 'channel.cost'

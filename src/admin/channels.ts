@@ -1,64 +1,25 @@
-/** Channels for operators: health and shares, and how to change them. */
+/** Channels for operators: health and shares, switches, tests, and how to change the catalog. */
 import type { ChannelChange } from '../catalog/catalog-versions.ts';
-import type { HealthStatus } from '../events.ts';
-import type { Channel, ChannelCost } from '../ports/catalog.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
-import { upstreamModelOf } from '../ports/model-defaults.ts';
-import { platformText } from '../ports/platform.ts';
-import type { ChannelStatus } from '../upstream/channel-status.ts';
-import { AdminError, databaseCatalog, notSupported } from './admin-error.ts';
+import type { ChannelCost } from '../ports/catalog.ts';
+import type { ClusterStatus, SwitchPlace } from '../stages/cluster.ts';
+import { type AccountPage, type AccountQuery, accountPage } from './accounts.ts';
+import { databaseCatalog, notSupported } from './admin-error.ts';
 import type { AuditChange, AuditSubject } from './audit.ts';
-import { type Explained, explained } from './call-summary.ts';
+import { checkKnown, type ModelChannels, modelChannels, noChannel } from './channel-list.ts';
+import { type ChannelTested, channelTests, type TestOptions } from './channel-tests.ts';
 import { type AdminDeps, given } from './deps.ts';
+import type { AdminUsageReports, WalkOptions } from './usage.ts';
 
-/** A channel of a model, as it is now in this process. */
-export interface ChannelRow extends HealthStatus, Explained {
-  readonly channelId: string;
-  readonly dialect: string;
-  /** The platform that hosts it, and where: `bedrock us-east-1`; undefined for none. */
-  readonly platform: string | undefined;
-  /** The channel's name for the model. */
-  readonly upstreamModel: string;
-  readonly priority: number;
-  readonly weight: number;
-  /** The groups whose keys may use it; undefined for all groups of the model. */
-  readonly groups: readonly string[] | undefined;
-  /** How many calls are running on it, for any model. */
-  readonly inFlight: number;
-  readonly maxConcurrentCalls: number | undefined;
-  /**
-   * The 95th percentile of the time to the first byte in the last hour; undefined without calls.
-   */
-  readonly firstByteP95Ms: number | undefined;
-  /** Whether the catalog states what the channel costs the operator. */
-  readonly hasCost: boolean;
-}
-
-/** A model and its channels, by priority. */
-export interface ModelChannels {
-  readonly modelId: string;
-  readonly aliases: readonly string[];
-  /** The groups whose keys may use it. */
-  readonly groups: readonly string[];
-  readonly channels: readonly ChannelRow[];
-}
-
-/** `everywhere` means in all processes, through the catalog in a database. */
-export type SwitchPlace = 'process' | 'everywhere';
-
-/** How a channel is enabled or disabled. */
-export interface ChannelSwitch {
-  /** Default: `process`. */
-  readonly where?: SwitchPlace;
-  /** For `enable` everywhere: the weight that it gets. Default: 1. */
-  readonly weight?: number;
-}
-
-/** The result of a change. */
-export interface ChannelChanged {
+/** What was switched, and where the switch holds. */
+export interface ChannelSwitched {
   readonly channelId: string;
   readonly where: SwitchPlace;
-  /** The weights before, by model; empty for a switch in this process. */
+}
+
+/** The result of a change of the catalog, which all processes apply. */
+export interface ChannelChanged {
+  readonly channelId: string;
+  /** The weights before, by model. */
   readonly before: readonly { readonly modelId: string; readonly weight: number }[];
 }
 
@@ -68,12 +29,22 @@ export interface ChannelChanged {
  */
 export interface AdminChannels {
   list(): readonly ModelChannels[];
+  /** By account: a row for each channel, the failing ones first. */
+  accounts(query?: AccountQuery, options?: WalkOptions): Promise<AccountPage>;
+  /** This process, and the others that share its switches. */
+  replicas(): ClusterStatus;
   /**
-   * `process`: until the process ends or enables the channel. `everywhere`: sets its weight to 0.
+   * Sends it no more calls: in all replicas, which follow within 5 s and also after a restart, or
+   * without a shared store in this process, until it ends. Running calls continue.
    */
-  disable(actor: string, channelId: string, options?: ChannelSwitch): Promise<ChannelChanged>;
-  /** Clears its recorded failures in this process; `everywhere` also sets its weight. */
-  enable(actor: string, channelId: string, options?: ChannelSwitch): Promise<ChannelChanged>;
+  disable(actor: string, channelId: string): Promise<ChannelSwitched>;
+  /** The opposite of `disable`. Also clears what was recorded against the channel. */
+  enable(actor: string, channelId: string): Promise<ChannelSwitched>;
+  /**
+   * Sends one short call through it, at most once a second in this process. It costs what the
+   * upstream charges; no key is charged, and the health of the channel stays as it is.
+   */
+  test(actor: string, channelId: string, options?: TestOptions): Promise<ChannelTested>;
   setWeight(
     actor: string,
     channelId: string,
@@ -92,7 +63,7 @@ export interface AdminChannels {
   ): Promise<ChannelChanged>;
 }
 
-export function adminChannels(deps: AdminDeps): AdminChannels {
+export function adminChannels(deps: AdminDeps, report: AdminUsageReports['report']): AdminChannels {
   const { audit, gateway } = deps;
   const changeCatalog = (
     subject: Pick<AuditSubject, 'actor' | 'action'> & { readonly target: string },
@@ -110,32 +81,24 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
       },
     );
   };
+  const switchTo = (isOff: boolean) => (actor: string, channelId: string) => {
+    const action = isOff ? ('channel.disable' as const) : ('channel.enable' as const);
+    return audit.run(
+      { actor, action, target: channelId, change: {} },
+      async (): Promise<ChannelSwitched> => {
+        checkKnown(deps, channelId);
+        return { channelId, where: await gateway.switchChannel({ channelId, isOff, actor }) };
+      },
+      ({ where }) => ({ change: { where } }),
+    );
+  };
   return {
     list: () => modelChannels(deps),
-    disable: (actor, channelId, { where = 'process' } = {}) =>
-      audit.run(
-        { actor, action: 'channel.disable', target: channelId, change: { where } },
-        async () => {
-          if (where === 'everywhere') {
-            return change(deps, { actor, target: channelId }, { weight: 0 });
-          }
-          checkKnown(deps, channelId);
-          gateway.disableChannel(channelId);
-          return { channelId, where, before: [] };
-        },
-      ),
-    enable: (actor, channelId, { where = 'process', weight = 1 } = {}) =>
-      audit.run(
-        { actor, action: 'channel.enable', target: channelId, change: { where } },
-        async () => {
-          checkKnown(deps, channelId);
-          if (where === 'process') gateway.enableChannel(channelId);
-          if (where === 'process') return { channelId, where, before: [] };
-          const changed = await change(deps, { actor, target: channelId }, { weight });
-          gateway.enableChannel(channelId);
-          return changed;
-        },
-      ),
+    accounts: (query, options) => accountPage(deps, report, query, options),
+    replicas: () => gateway.cluster(),
+    disable: switchTo(true),
+    enable: switchTo(false),
+    test: channelTests(deps),
     setWeight: (actor, target, { weight, modelId }) => {
       const edit = { weight, ...given({ modelId }) };
       return changeCatalog({ actor, action: 'channel.weight', target }, edit, { weight });
@@ -160,8 +123,7 @@ async function change(
   if (catalog?.changeChannel === undefined) {
     throw notSupported(
       'The catalog can’t be changed here.',
-      `Change it where it is kept. ${databaseCatalog} To switch a channel in one process only, ` +
-        'leave out --everywhere (in code, where).',
+      `Change it where it is kept. ${databaseCatalog}`,
     );
   }
   const before = (catalog.models?.() ?? []).flatMap((model) =>
@@ -173,57 +135,8 @@ async function change(
   if (changed.length === 0) throw noChannel(channelId);
   return {
     channelId,
-    where: 'everywhere',
     before: before.filter(({ modelId }) => changed.includes(modelId)),
   };
 }
 
-/** Without this check, a misspelt id would change nothing and report success. */
-function checkKnown({ stores: { catalog }, gateway }: AdminDeps, channelId: string): void {
-  const models = catalog?.models?.();
-  const isServed = models?.some(({ channels }) => channels.some(({ id }) => id === channelId));
-  const wasCalled = gateway.channels().some((status) => status.channelId === channelId);
-  if (isServed === false && !wasCalled) throw noChannel(channelId);
-}
-
-function noChannel(channelId: string): AdminError {
-  return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}".`);
-}
-
-export function modelChannels({ gateway, stores, live }: AdminDeps): readonly ModelChannels[] {
-  const statuses = new Map(gateway.channels().map((status) => [status.channelId, status]));
-  const row = (channel: Channel, model: ListedModel): ChannelRow => {
-    const upstreamModel = upstreamModelOf(channel, model);
-    const { priority = 0, weight = 1, groups, maxConcurrentCalls } = channel;
-    const status = statuses.get(channel.id);
-    return {
-      ...{ channelId: channel.id, dialect: channel.dialect, upstreamModel },
-      platform: platformText(channel.platform),
-      ...{ priority, weight, groups },
-      inFlight: status?.inFlight ?? 0,
-      maxConcurrentCalls,
-      firstByteP95Ms: live.channelP95Ms(channel.id),
-      hasCost: channel.cost !== undefined,
-      ...healthFor(status, upstreamModel),
-    };
-  };
-  return (stores.catalog?.models?.() ?? []).map((model) => ({
-    modelId: model.id,
-    aliases: model.aliases ?? [],
-    groups: model.groups,
-    channels: model.channels
-      .map((channel) => row(channel, model))
-      .sort((one, other) => one.priority - other.priority),
-  }));
-}
-
-/** The health of the account, or that of the model on it if only the model has a problem. */
-function healthFor(
-  status: ChannelStatus | undefined,
-  upstreamModel: string,
-): HealthStatus & Explained {
-  const own = status?.models.find((model) => model.upstreamModel === upstreamModel);
-  const health = status === undefined || status.state !== 'ready' ? status : (own ?? status);
-  const { state = 'ready', reason, untilMs } = health ?? {};
-  return { state, reason, untilMs, ...explained(reason) };
 }

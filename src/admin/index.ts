@@ -12,6 +12,7 @@ export type { FailureMeaning } from '../host-failures.ts';
 export type { AuditLog, AuditPage, AuditQuery, AuditRecord } from '../ports/audit-log.ts';
 export type { PriceJson } from '../prices/price-json.ts';
 export { type MemoryAuditLog, memoryAuditLog } from '../stores/memory/audit-log.ts';
+export type { AccountModel, AccountPage, AccountQuery, AccountRow } from './accounts.ts';
 export {
   type Admin,
   type AdminCapabilities,
@@ -50,6 +51,8 @@ export type {
   Resolution,
   Resolved,
 } from './calls.ts';
+export type { ChannelRow, ModelChannels, ReplicaState } from './channel-list.ts';
+export type { ChannelTested, TestOptions } from './channel-tests.ts';
 export type {
   AdminCatalogs,
   CatalogCheck,
@@ -61,9 +64,7 @@ export type { CatalogChannel, CatalogModel, ModelLimit } from './catalog-models.
 export type {
   AdminChannels,
   ChannelChanged,
-  ChannelRow,
-  ChannelSwitch,
-  ModelChannels,
+  ChannelSwitched,
 } from './channels.ts';
 export type {
   AdminCatalog,
@@ -88,6 +89,7 @@ export type {
   ToppedUpKey,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
+export type { ChannelFailure, RecentAttempts } from './live-channels.ts';
 export type { Now, NowRange, ReadNow, Today } from './now.ts';
 export type {
   AdminOwners,

@@ -3,9 +3,10 @@ import type { Clock } from '../clock.ts';
 import type { GatewayEvent } from '../events.ts';
 import type { PortFailure } from '../ports/port-failure.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
-import { bucketOf, firstByteBoundsMs } from '../stores/sql/first-bytes.ts';
 import { summaryOf } from '../thrown.ts';
 import { type CallSummary, callSummary, type SeenRefusal } from './call-summary.ts';
+import { addTime, emptyHistogram, type Histogram, percentilesOf } from './histogram.ts';
+import { channelFigures, countChannels, type LiveChannels } from './live-channels.ts';
 import {
   type CountedRefusals,
   latestRefusals,
@@ -81,8 +82,7 @@ export function liveFigures(clock: Clock) {
     /** The latest calls and refusals, newest first. */
     recentCalls: () => state.calls.toReversed(),
     recentRefusals: () => latestRefusals(state.refusals),
-    channelP95Ms: (channelId: string) =>
-      percentile(firstBytesOf(state, channelId, clock.now()), 0.95),
+    channel: (channelId: string) => channelFigures(state.channels, channelId, clock.now()),
   };
 }
 
@@ -124,14 +124,12 @@ function count(state: LiveState, event: LiveEvent | GatewayEvent, nowMs: number)
 }
 
 function countCall(state: LiveState, record: UsageRecord, nowMs: number): void {
-  const { keyId, modelId, requestId, channelId, firstByteMs } = record;
+  const { keyId, modelId, requestId, firstByteMs } = record;
   const minute = minuteAt(state, nowMs);
   minute[seriesOf(record.outcome)] += 1;
   minute.chargeNanos += record.chargeNanos;
-  if (firstByteMs !== undefined) {
-    addTime(minute.firstByte, firstByteMs);
-    if (channelId !== undefined) countFirstByte(state, channelId, firstByteMs, nowMs);
-  }
+  if (firstByteMs !== undefined) addTime(minute.firstByte, firstByteMs);
+  countChannels(state.channels, record, nowMs);
   setBounded(state.lastUsedMs, keyId, nowMs, maxKeys);
   addRecent(state.calls, callSummary(record));
   if (isInDoubt(record)) {
@@ -170,12 +168,9 @@ function minuteOf(minute: MinuteState): NowBucket {
 
 export const liveMinutes = 60;
 const minuteMs = 60_000;
-const quarterMs = 15 * minuteMs;
-const quarters = 4;
 const maxRefusalKinds = 16;
 const maxRecent = 200;
 const maxKeys = 1_000;
-const maxChannels = 64;
 const maxPerList = 64;
 
 interface MinuteState {
@@ -213,9 +208,9 @@ function emptyLiveState() {
   const refusals: SeenRefusals = { kinds: new Map(), size: 0 };
   /** When each was lost. */
   const lostSettlements: number[] = [];
+  const channels: LiveChannels = new Map();
   return {
-    ...{ minutes, calls, refusals, lostSettlements },
-    channels: new Map<string, { startMs: number; readonly firstByte: Histogram }[]>(),
+    ...{ minutes, calls, refusals, lostSettlements, channels },
     lastUsedMs: new Map<string, number>(),
     ports: new Map<string, FailingPort>(),
     inDoubt: new Map<string, CallInDoubt>(),
@@ -270,30 +265,6 @@ function countRefusal(minute: MinuteState, code: string, reason: string): void {
   minute.refusals.set(isOther ? 'other' : name, { ...kind, count: count + 1 });
 }
 
-function countFirstByte(
-  { channels }: LiveState,
-  channelId: string,
-  ms: number,
-  nowMs: number,
-): void {
-  const known = channels.get(channelId) ?? [];
-  if (!channels.has(channelId) && channels.size >= maxChannels) return;
-  channels.set(channelId, known);
-  const startMs = Math.floor(nowMs / quarterMs) * quarterMs;
-  const index = (startMs / quarterMs) % quarters;
-  const current = known[index];
-  const quarter = current?.startMs === startMs ? current : { startMs, firstByte: emptyHistogram() };
-  known[index] = quarter;
-  addTime(quarter.firstByte, ms);
-}
-
-function firstBytesOf({ channels }: LiveState, channelId: string, nowMs: number): Histogram {
-  const recent = (channels.get(channelId) ?? []).filter(
-    (quarter) => quarter !== undefined && nowMs - quarter.startMs < quarters * quarterMs,
-  );
-  return sumOf(recent.map(({ firstByte }) => firstByte));
-}
-
 function addRecent<T>(list: T[], entry: T): void {
   list.push(entry);
   if (list.length > maxRecent) list.shift();
@@ -310,46 +281,4 @@ export function setBounded<T>(
   map.set(name, value);
   const [oldest] = map.keys();
   if (map.size > max && oldest !== undefined) map.delete(oldest);
-}
-
-/** How many durations each bucket has. */
-export type Histogram = Uint32Array;
-
-export function emptyHistogram(): Histogram {
-  return new Uint32Array(firstByteBoundsMs.length + 1);
-}
-
-export function addTime(histogram: Histogram, ms: number): void {
-  const index = bucketOf(ms);
-  histogram[index] = (histogram[index] ?? 0) + 1;
-}
-
-export function sumOf(histograms: Iterable<Histogram>): Histogram {
-  const sum = emptyHistogram();
-  for (const histogram of histograms) {
-    for (const [index, count] of histogram.entries()) sum[index] = (sum[index] ?? 0) + count;
-  }
-  return sum;
-}
-
-export function percentilesOf(histogram: Histogram) {
-  const [firstByteP50Ms, firstByteP95Ms] = [0.5, 0.95].map((share) => percentile(histogram, share));
-  return { firstByteP50Ms, firstByteP95Ms };
-}
-
-/** Interpolates within a bucket; durations above the last bound count as that bound. */
-export function percentile(histogram: Histogram, share: number): number | undefined {
-  const total = histogram.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return undefined;
-  const wanted = share * total;
-  let below = 0;
-  for (const [index, count] of histogram.entries()) {
-    if (count > 0 && below + count >= wanted) {
-      const from = firstByteBoundsMs[index - 1] ?? 0;
-      const to = firstByteBoundsMs[index] ?? from;
-      return Math.round(from + ((to - from) * Math.max(0, wanted - below)) / count);
-    }
-    below += count;
-  }
-  return firstByteBoundsMs.at(-1);
 }

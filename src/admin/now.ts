@@ -1,23 +1,16 @@
 /** The current state: figures, a sentence that sums them up, and what needs a person. */
 import { setImmediate } from 'node:timers/promises';
+import type { Replica } from '../ports/cluster-store.ts';
 import { callOutcomes } from '../ports/usage-sink.ts';
+import type { ClusterStatus } from '../stages/cluster.ts';
 import type { GatewayStatus } from '../stages/status.ts';
 import type { RefusalReportQuery } from '../stores/sql/refusal-report.ts';
 import type { UsageReportRow } from '../stores/sql/usage-report.ts';
-import { modelChannels } from './channels.ts';
+import { modelChannels } from './channel-list.ts';
 import type { AdminDeps, AdminUsage } from './deps.ts';
+import { emptyHistogram, type Histogram, percentilesOf, sumOf } from './histogram.ts';
 import { nearlySpentKeys } from './key-summary.ts';
-import {
-  type CallSeries,
-  emptyHistogram,
-  type Histogram,
-  minutesUntil,
-  type NowBucket,
-  percentilesOf,
-  seriesOf,
-  setBounded,
-  sumOf,
-} from './live.ts';
+import { type CallSeries, minutesUntil, type NowBucket, seriesOf, setBounded } from './live.ts';
 import { type CountedRefusals, type RefusalCount, refusalCounts } from './refusal-counts.ts';
 import { type Attention, attentionOf, type Clause, sentenceOf, slowPorts } from './sentence.ts';
 
@@ -39,6 +32,8 @@ export interface Now {
   readonly startedAtMs: number;
   /** What this process does at the moment. */
   readonly status: GatewayStatus;
+  /** This process among the replicas that share its switches. */
+  readonly replica: NowReplica;
   /** The length of a bucket: a minute, an hour or a day. */
   readonly bucketMs: number;
   /** Oldest first; the last one is incomplete. */
@@ -57,6 +52,14 @@ export interface Now {
   readonly attention: readonly Attention[];
   /** Today's calls in UTC, by the usage log of all processes; undefined without one. */
   readonly today: Today | undefined;
+}
+
+/** A process, and how many there are like it. */
+export interface NowReplica extends Pick<Replica, 'host' | 'pid' | 'version'> {
+  /** Whether it shares switches with others, so that it knows of them. */
+  readonly isShared: boolean;
+  /** How many were seen within the last minute, this one included. */
+  readonly replicas: number;
 }
 
 /** What the usage log says about today. */
@@ -115,12 +118,21 @@ export function adminNow(deps: AdminDeps): ReadNow {
       nowMs,
       startedAtMs,
       status,
+      replica: replicaOf(gateway.cluster()),
       ...figures,
       sentence: sentenceOf(situation),
       attention: attentionOf(situation),
       today,
     };
   };
+}
+
+function replicaOf({
+  self: { host, pid, version },
+  isShared,
+  replicas,
+}: ClusterStatus): NowReplica {
+  return { host, pid, version, isShared, replicas: replicas.length };
 }
 
 type Figures = Pick<

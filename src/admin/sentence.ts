@@ -4,7 +4,7 @@
  */
 import type { PortTimes } from '../stages/ports/port-times.ts';
 import type { GatewayStatus } from '../stages/status.ts';
-import type { ModelChannels } from './channels.ts';
+import type { ModelChannels } from './channel-list.ts';
 import type { NearlySpent } from './key-summary.ts';
 import { type LiveState, minutesUntil } from './live.ts';
 

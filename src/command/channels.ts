@@ -1,13 +1,16 @@
 /**
- * `tollgate channels`: the channels of each model in the order in which they are tried; and the
- * commands that change the running process, through its admin port.
+ * `tollgate channels`: the channels of each model in the order in which they are tried, their
+ * switches and tests; and the command that resolves a call in the running process.
  */
+import type { Admin } from '../admin/admin.ts';
+import type { ChannelTested } from '../admin/channel-tests.ts';
 import { given as stated } from '../admin/deps.ts';
-import { isJsonObject, items, type JsonValue, member } from '../json.ts';
+import { isJsonObject, items, type JsonValue, member, withoutBigints } from '../json.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { ListedModel } from '../ports/listed-model.ts';
 import { upstreamModelOf } from '../ports/model-defaults.ts';
 import { platformText } from '../ports/platform.ts';
+import { formatMoney } from '../prices/amount.ts';
 import {
   amountOf,
   type Command,
@@ -17,10 +20,11 @@ import {
   type Given,
   usageError,
 } from './command.ts';
+import { storeChoice } from './config/config.ts';
 import { configFile } from './config/read.ts';
-import { printJson, table } from './output.ts';
+import { printJson, progress, table } from './output.ts';
 import { askAdmin } from './requests.ts';
-import { allModels, withStores } from './stores/with-stores.ts';
+import { actorOf, actorOption, allModels, withAdmin, withStores } from './stores/with-stores.ts';
 
 export const channels: Command = {
   name: 'channels',
@@ -167,56 +171,99 @@ async function change(given: Given, path: string, body: JsonValue): Promise<Json
 
 function switching(task: 'disable' | 'enable'): Command {
   const isOff = task === 'disable';
-  return processChange({
+  return {
     name: `channels ${task}`,
     summary: isOff ? 'send no calls to a channel' : 'send calls to a channel again',
     positionals: 'CHANNEL_ID',
-    options: {
-      everywhere: {
-        text: `in all processes: the weight ${isOff ? 0 : 1} in a catalog in a database`,
-      },
-    },
+    options: { actor: actorOption, config: configOption },
     about: isOff ? aboutDisable : aboutEnable,
     examples: [`npx tollgate channels ${task} openai-1`],
-    body: (given) => ({ where: given.has('everywhere') ? 'everywhere' : 'process' }),
-    done: isOff ? disabled : enabled,
-  });
+    run: async (given) => {
+      const id = channelIdIn(given);
+      const where = await switchedAt(given, id, task);
+      const place = where === 'everywhere' ? 'in all processes, within 5 s' : inProcess[task];
+      const undo = isOff ? ` Undo: npx tollgate channels enable ${id}.` : '';
+      if (given.json) printJson(given.around, { channelId: id, where });
+      else given.around.out(`${id} is ${task}d ${place}.${undo}\n`);
+      return exitCodes.done;
+    },
+  };
 }
 
-const aboutDisable = `Takes a channel out of one running process, at once, until "channels
-enable" or until the process ends. Other processes go on using it. Running calls continue.
-With --everywhere it gets the weight 0 in all its models, in a catalog in a database
-(catalog.store). The process that is asked applies that at once, the others within 2 s, and it
-lasts, also over restarts, until the channel gets a weight: "channels enable --everywhere" gives
-it 1, the console any. The weights that it had are printed.`;
+const inProcess = { disable: 'in this process, until it ends', enable: 'in this process' } as const;
 
-const aboutEnable = `Uses a channel again in one running process, at once, and forgets the
-failures that took it out. It undoes "channels disable" there, but not the weight 0.
-With --everywhere it gets the weight 1 in all its models, in a catalog in a database
-(catalog.store), whatever it was before: the process that is asked applies that at once, the
-others within 2 s. A process in which it was disabled alone needs "channels enable" itself.`;
+const aboutDisable = `Takes a channel out of all processes that share the database (stores.sqlite or
+stores.postgres), within 5 s, also after a restart, until "channels enable". Running calls
+continue. Without a database it asks the process that runs with this configuration on
+admin.port, which needs admin.token: the channel is out there until the process ends.`;
 
-function disabled(id: string, reply: JsonValue): string {
-  const undo = `npx tollgate channels enable ${id}`;
-  return member(reply, 'where') === 'everywhere'
-    ? `${id} is disabled everywhere: the weight 0 in ${weightsIn(reply)}. ` +
-        `This process sends it no calls, the others stop within 2 s. Undo: ${undo} --everywhere, ` +
-        'which gives it the weight 1.'
-    : `${id} is disabled in this process, until it ends. Undo: ${undo}.`;
+const aboutEnable = `Uses a channel again where "channels disable" took it out, and forgets the
+failures that were recorded against it, such as a refused credential. It changes no weight.`;
+
+/** Where the switch holds. A database is changed directly: no process need be running. */
+async function switchedAt(given: Given, id: string, task: 'disable' | 'enable'): Promise<string> {
+  const { config } = (await configFile(given).open()).current();
+  if (storeChoice(config.stores).cluster === 'memory') {
+    const reply = await change(given, `/channels/${encodeURIComponent(id)}/${task}`, {});
+    return member(reply, 'where') === 'everywhere' ? 'everywhere' : 'process';
+  }
+  let where = 'everywhere';
+  const run = async ({ channels: all }: Admin): Promise<number> => {
+    where = (await all[task](actorOf(given), id)).where;
+    return exitCodes.done;
+  };
+  await withAdmin(given, run, { switches: true });
+  return where;
 }
 
-function enabled(id: string, reply: JsonValue): string {
-  return member(reply, 'where') === 'everywhere'
-    ? `${id} is enabled everywhere: the weight 1 in ${weightsIn(reply)}. ` +
-        'This process uses it, the others begin within 2 s.'
-    : `${id} is enabled in this process.`;
+function channelIdIn({ positionals: [id] }: Given): string {
+  if (id === undefined) throw usageError('CHANNEL_ID is missing.');
+  return id;
 }
 
-/** `chat (was 3), image (was 1)` */
-function weightsIn(reply: JsonValue): string {
-  return items(member(reply, 'before'))
-    .map((each) => `${member(each, 'modelId')} (was ${member(each, 'weight')})`)
-    .join(', ');
+const test: Command = {
+  name: 'channels test',
+  summary: 'send one short call through a channel, which costs money',
+  positionals: 'CHANNEL_ID',
+  options: {
+    model: { value: 'ID', text: 'the model; default: the first of the channel with a cheap call' },
+    actor: actorOption,
+    config: configOption,
+  },
+  about: `Sends a call of a few tokens through one channel, also one that is disabled, and prints
+the status of the upstream, the latency, the tokens and what the call costs. No key of yours
+is charged for it, and the state of the channel does not change: after a test that passes,
+"channels enable" brings a refused one back. The exit code is 1 if it failed.`,
+  examples: ['npx tollgate channels test openai-1 --model gpt-4o-mini'],
+  run: async (given) => {
+    const id = channelIdIn(given);
+    const modelId = given.text('model');
+    let tested: ChannelTested | undefined;
+    const run = async ({ channels: all }: Admin): Promise<number> => {
+      tested = await all.test(actorOf(given), id, stated({ modelId }));
+      return tested.passed ? exitCodes.done : exitCodes.failed;
+    };
+    const code = await progress(given, `Calling ${id}`, () => withAdmin(given, run));
+    if (tested === undefined) return code;
+    if (given.json) printJson(given.around, withoutBigints(tested));
+    else given.around.out(`${testText(tested)}\n`);
+    return code;
+  },
+};
+
+function testText(tested: ChannelTested): string {
+  const { channelId, modelId, passed, status, reason, meaning, remedy, durationMs } = tested;
+  const { inputTokens = 0, outputTokens = 0, chargeNanos, costNanos } = tested;
+  const subject = `${modelId} through ${channelId}`;
+  const time = `${status ?? 'no status'}, ${durationMs} ms`;
+  if (passed) {
+    const cost = costNanos === undefined ? '' : `, cost ${formatMoney(costNanos)}`;
+    const used = `${inputTokens} + ${outputTokens} tokens`;
+    return `${subject} works: ${time}, ${used}, price ${formatMoney(chargeNanos)}${cost}.`;
+  }
+  const why = reason === undefined ? 'for an unknown reason' : `${reason}: ${meaning}`;
+  const cure = remedy === undefined ? '' : ` Remedy: ${remedy}.`;
+  return `${subject} failed (${time}): ${why}.${cure}`;
 }
 
 const resolve = processChange({
@@ -245,8 +292,9 @@ const resolve = processChange({
   done: (id) => `${id} is resolved.`,
 });
 
-export const processChanges: readonly Command[] = [
+export const channelChanges: readonly Command[] = [
   switching('disable'),
   switching('enable'),
+  test,
   resolve,
 ];

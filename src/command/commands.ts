@@ -10,7 +10,7 @@ import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
 import { audit, consoleLink } from './audit.ts';
 import { catalogCommands } from './catalog.ts';
-import { channels, processChanges } from './channels.ts';
+import { channelChanges, channels } from './channels.ts';
 import { check } from './check/check.ts';
 import {
   type Command,
@@ -121,7 +121,7 @@ export const commands: readonly Command[] = [
   ...[demo, serve, check, migrate],
   ...keyCommands,
   ...[report, calls, refusals, deletion],
-  ...[channels, ...processChanges],
+  ...[channels, ...channelChanges],
   ...[...catalogCommands, audit, consoleLink],
   notifyTest,
   schema,

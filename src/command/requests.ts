@@ -46,7 +46,7 @@ export function failureReason(error: unknown): string {
   return typeof reason === 'string' ? reason : 'failed';
 }
 
-export function textOf(body: UpstreamBody): Promise<string> {
+function textOf(body: UpstreamBody): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;

@@ -4,7 +4,7 @@
  * what is true at their end is reported then.
  */
 import type { Clock } from '../clock.ts';
-import type { HealthStatus } from '../events.ts';
+import type { HealthStatus } from '../ports/health-status.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { spanOf } from './messages.ts';
 

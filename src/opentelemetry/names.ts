@@ -8,8 +8,6 @@ import type { DialectName } from '../ports/capabilities.ts';
 import type { ProtocolName } from '../ports/catalog.ts';
 
 export const scopeName = 'tollgate';
-/** The version of the package. A host may bundle it, so that it can't be read from a file. */
-export const scopeVersion = '0.1.0';
 
 export const genAi = {
   operation: 'gen_ai.operation.name',

@@ -15,6 +15,7 @@ import {
 import type { EventOf, GatewayEvent } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
+import { packageVersion } from '../package-version.ts';
 import type { DialectName } from '../ports/capabilities.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import {
@@ -35,7 +36,6 @@ import {
   own,
   providers,
   scopeName,
-  scopeVersion,
   secondBuckets,
 } from './names.ts';
 
@@ -72,8 +72,8 @@ export function openTelemetry(
   const { tracerProvider = trace, meterProvider = metrics } = options;
   const calls = new OpenCalls();
   const watch: Watch = {
-    tracer: tracerProvider.getTracer(scopeName, scopeVersion),
-    metrics: callMetrics(meterProvider.getMeter(scopeName, scopeVersion), fetchResponse),
+    tracer: tracerProvider.getTracer(scopeName, packageVersion),
+    metrics: callMetrics(meterProvider.getMeter(scopeName, packageVersion), fetchResponse),
     calls,
     metadata: options.metadata ?? [],
     providerOf: (channelId, dialect) =>

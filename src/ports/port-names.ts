@@ -14,6 +14,7 @@ const ports = [
   'results',
   'response_index',
   'items',
+  'cluster',
 ] as const;
 
 /** The name of a port in events. */

@@ -1,7 +1,8 @@
 /** The metrics of a gateway on the host's Registry of prom-client. */
 import { ConfigurationError } from '../errors.ts';
-import type { EventListener, HealthStatus } from '../events.ts';
+import type { EventListener } from '../events.ts';
 import type { Gateway } from '../gateway.ts';
+import { healthStates, worstState } from '../ports/health-status.ts';
 import {
   type ChannelMetric,
   callBounds,
@@ -191,20 +192,6 @@ function labelsOf(names: readonly string[], values: readonly string[]): Labels {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/**
- * All states of a channel, from the worst. One that an operator has disabled is `off` whatever else
- * is wrong with it: nobody has to repair it.
- */
-const states: Readonly<Record<HealthStatus['state'], true>> = {
-  off: true,
-  refused: true,
-  open: true,
-  half_open: true,
-  cooling_down: true,
-  deprioritized: true,
-  ready: true,
-};
-
 type ChannelStatuses = ReturnType<Gateway['channels']>;
 
 function metricsOfChannels(
@@ -240,8 +227,10 @@ function stateMetric(gateway: Pick<Gateway, 'channels'>, channelValue: BoundValu
     const byChannel = new Map<string, Map<string, number>>();
     for (const status of gateway.channels()) {
       const channel = channelValue(status.channelId);
-      const counts = byChannel.get(channel) ?? new Map(Object.keys(states).map((key) => [key, 0]));
-      const state = worstState(status);
+      const counts =
+        byChannel.get(channel) ?? new Map<string, number>(healthStates.map((key) => [key, 0]));
+      // Most failures take a single model out, and leave the account itself ready.
+      const state = worstState([status.state, ...status.models.map((model) => model.state)]);
       counts.set(state, (counts.get(state) ?? 0) + 1);
       byChannel.set(channel, counts);
     }
@@ -250,12 +239,6 @@ function stateMetric(gateway: Pick<Gateway, 'channels'>, channelValue: BoundValu
     );
   };
   return { name: 'channel_state', definition: channelMetrics.channel_state, read };
-}
-
-/** Most failures take a single model out, and leave the account itself ready. */
-function worstState({ state, models }: ChannelStatuses[number]): string {
-  const all = new Set<string>([state, ...models.map((model) => model.state)]);
-  return Object.keys(states).find((candidate) => all.has(candidate)) ?? state;
 }
 
 type Status = ReturnType<Gateway['status']>;

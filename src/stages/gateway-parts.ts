@@ -11,6 +11,7 @@ import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
 import { retryBudget } from '../upstream/retry-budget.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
+import { type Cluster, clusterOf } from './cluster.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { failedKeys } from './keys/failed-keys.ts';
 import { loopTurn } from './loop-turn.ts';
@@ -72,6 +73,7 @@ interface Work {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
   readonly refusals: RefusalRecorder;
+  readonly cluster: Cluster;
 }
 
 const tickMs = 1_000;
@@ -99,15 +101,17 @@ export function gatewayParts(
   const { emit } = events;
   const times = portTimer();
   const ports = backgroundPorts(settings, emit, times);
+  const health = channelHealth(clock, () => settings().random(), emit);
+  const upstream = {
+    client: client ?? undiciClient({ connections: maxConnections }),
+    health,
+    translations: translations((error) => reportBug(error, undefined, emit)),
+  };
   const work = {
     calls: runningCalls(settings, ports, emit),
     outbox: outbox(clock),
     refusals: refusalRecorder(settings, ports, emit),
-  };
-  const upstream = {
-    client: client ?? undiciClient({ connections: maxConnections }),
-    health: channelHealth(clock, () => settings().random(), emit),
-    translations: translations((error) => reportBug(error, undefined, emit)),
+    cluster: clusterOf({ settings, health, emit, times }),
   };
   const parts: BaseParts = { events, upstream, work, times };
   const bodies = fairShares(() => settings().maxBufferedBytes);
@@ -182,12 +186,13 @@ function sharedByCalls(
 
 function startTimer(
   clock: Clock,
-  { upstream: { health }, work: { calls, outbox, refusals }, events }: BaseParts,
+  { upstream: { health }, work: { calls, outbox, refusals, cluster }, events }: BaseParts,
   maintain: () => Promise<void>,
 ): () => void {
   return clock.every(tickMs, () => {
     health.tick();
-    const ticks = Promise.all([calls.tick(), outbox.retry(), refusals.tick(), maintain()]);
+    const background = [outbox.retry(), refusals.tick(), cluster.tick(), maintain()];
+    const ticks = Promise.all([calls.tick(), ...background]);
     ticks.catch((error: unknown) => reportBug(error, undefined, events.emit));
   });
 }

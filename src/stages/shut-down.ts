@@ -7,6 +7,7 @@ import { UpstreamError } from '../errors.ts';
 import type { EventEmitter } from '../event-emitter.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
+import type { Cluster } from './cluster.ts';
 import { isAnything } from './ports/port-answers.ts';
 import { portCalls } from './ports/port-calls.ts';
 import type { RefusalRecorder } from './record-refusals.ts';
@@ -17,6 +18,7 @@ export interface ShutDownDeps {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
   readonly refusals: Pick<RefusalRecorder, 'flush' | 'abandon'>;
+  readonly cluster: Pick<Cluster, 'leave'>;
   readonly usage: UsageSink | undefined;
   readonly upstream: UpstreamClient;
   readonly events: Pick<EventEmitter, 'emit' | 'closeListeners'>;
@@ -40,7 +42,7 @@ const listenersMs = 10_000;
  * rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
-  const { calls, outbox, refusals, usage, upstream, events, clock, stopTimer } = deps;
+  const { calls, outbox, refusals, cluster, usage, upstream, events, clock, stopTimer } = deps;
   const ports = portCalls(
     { requestId: undefined },
     { clock, storeTimeoutMs: flushMs },
@@ -54,7 +56,7 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
   const leftMs = drainUntilMs - clock.monotonicMs();
   await deliver(outbox, Math.max(leftMs, graceMs), clock);
   outbox.abandon();
-  await waitAtMost(graceMs, refusals.flush(), clock);
+  await waitAtMost(graceMs, Promise.all([refusals.flush(), cluster.leave()]), clock);
   try {
     await ports.ask('usage', 'close', isAnything, () => usage?.close());
   } catch {
@@ -89,7 +91,7 @@ async function closeClient(upstream: UpstreamClient): Promise<void> {
   }
 }
 
-function waitAtMost(waitMs: number, done: Promise<void>, clock: Clock): Promise<void> {
+function waitAtMost(waitMs: number, done: Promise<unknown>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.every(waitMs, () => {
       stop();

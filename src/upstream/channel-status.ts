@@ -1,6 +1,6 @@
 /** The health of upstream accounts in the form that a host reads. */
 import type { Clock } from '../clock.ts';
-import type { HealthStatus } from '../events.ts';
+import type { HealthStatus } from '../ports/health-status.ts';
 import { type Account, type AccountTable, healthOf, healthStatus, isKeyScope } from './accounts.ts';
 import type { HealthState } from './health-state.ts';
 

@@ -264,13 +264,12 @@ describe('channels', () => {
 
     expect(stateOf()).toBe('ready');
     expect(await codeOf(() => admin.channels.disable('ada', 'openai-x'))).toBe('not_found');
-    const everywhere = { where: 'everywhere' } as const;
-    expect(await codeOf(() => admin.channels.disable('ada', 'openai-a', everywhere))).toBe(
+    expect(await codeOf(() => admin.channels.setWeight('ada', 'openai-a', { weight: 1 }))).toBe(
       'not_supported',
     );
   });
 
-  it('are switched, weighed and priced everywhere by a catalog in a database', async () => {
+  it('are weighed and priced everywhere by a catalog in a database', async () => {
     const client = new Libsql(':memory:');
     migrateSqlite(client);
     const catalog = await sqliteCatalog({ client, credentials: () => 'secret-of-account' });
@@ -288,7 +287,7 @@ describe('channels', () => {
       { ...base, id: 'large', channels: [{ ...channel, cost: 'reported' }] },
     ]);
 
-    const { before } = await admin.channels.disable('ada', 'one', { where: 'everywhere' });
+    const { before } = await admin.channels.setWeight('ada', 'one', { weight: 0 });
     expect(before).toEqual([
       { modelId: 'small', weight: 3 },
       { modelId: 'large', weight: 1 },

@@ -47,7 +47,7 @@ describe('a text that names what only code can do', () => {
   const refused: readonly (() => Promise<unknown>)[] = [
     () => admin.usage.report({ by: 'key', ...span }),
     () => admin.refusals.report({ by: 'code', ...span }),
-    () => admin.channels.disable('ada', 'openai-a', { where: 'everywhere' }),
+    () => admin.channels.setWeight('ada', 'openai-a', { weight: 0 }),
     () => admin.catalog.publish('ada', []),
   ];
 

@@ -3,24 +3,24 @@
  * The commands that change a running process: what they say arrives at its admin interface, with
  * the token alone, and what that refuses is said.
  */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AdminOptions, adminHandler } from '../../src/admin/index.ts';
-import { staticCatalog } from '../../src/catalog/static-catalog.ts';
+import { adminHandler } from '../../src/admin/index.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { adminSetup } from '../admin/admin-host.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
-import { channel, model } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
 import { type CommandFolder, commandFolder, sqliteConfig } from './called.ts';
+import { modelAt } from './served.ts';
 
 const token = 'the-token-of-the-scripts-0123456789';
 const heldNanos = 50_000_000n;
 
 /** A process with a call in doubt, and a folder with its configuration. */
-async function running(options: Partial<Pick<AdminOptions, 'catalog'>> = {}) {
+async function running() {
   const quota = memoryQuotaStore();
   const line = { subject: 'ada', period: '', amount: heldNanos };
   await quota.reserve({
@@ -33,7 +33,7 @@ async function running(options: Partial<Pick<AdminOptions, 'catalog'>> = {}) {
   });
   const usage = { usageRecords: () => ({ records: [doubt], next: undefined }) };
   const { gateway } = gatewayInProcess({ store: () => quota });
-  const { admin, entries } = adminSetup({ gateway, quota, usage, ...options });
+  const { admin, entries } = adminSetup({ gateway, quota, usage });
   const server = createServer(
     adminHandler(admin, {
       path: '/console',
@@ -52,7 +52,8 @@ async function running(options: Partial<Pick<AdminOptions, 'catalog'>> = {}) {
 function folderFor(port: string, given = token): CommandFolder {
   const host = commandFolder({ env: { KEY: 'the-account-key', ADMIN_TOKEN: given } });
   const admin = { port: Number(port), token: '\u0024{ADMIN_TOKEN}' };
-  host.write({ ...sqliteConfig(), admin });
+  // Without a database, the process alone can switch its channels.
+  host.write({ catalog: { models: [modelAt('http://127.0.0.1:9/v1')] }, admin });
   return host;
 }
 
@@ -78,46 +79,41 @@ describe('channels disable and enable', () => {
     ]);
   });
 
-  it('say how a channel is switched everywhere, how soon and how to undo it', async () => {
-    const weights = new Map([
-      ['chat', 3],
-      ['image', 1],
-    ]);
-    const ids = [...weights.keys()];
-    const { call } = await running({
-      catalog: {
-        ...staticCatalog([]),
-        models: () =>
-          ids.map((id) => model({ id, channels: [channel({ weight: weights.get(id) ?? 0 })] })),
-        changeChannel: async (_id, { weight = 1 }) => {
-          for (const id of ids) weights.set(id, weight);
-          return ids;
-        },
-      },
-    });
-    const disabled = await call('channels', 'disable', 'openai-a', '--everywhere');
-    const [off] = weights.values();
-    const undo = /Undo: npx tollgate (.*--everywhere)/.exec(disabled.out)?.[1] ?? '';
-    const enabled = await call(...undo.split(' '));
-    const help = await call('channels', 'disable', '--help');
-
-    expect(disabled.out).toContain('everywhere: the weight 0 in chat (was 3), image (was 1).');
-    expect(disabled.out).toContain('others stop within 2 s');
-    expect(off).toBe(0);
-    expect(enabled.out).toContain('everywhere: the weight 1 in chat (was 0), image (was 0).');
-    expect([...weights.values()]).toEqual([1, 1]);
-    expect(help.out).toMatch(/lasts, also over restarts, until the channel gets a weight/);
-    expect((await call('channels', 'enable', 'openai-a')).out).toMatch(/in this process\.\n$/);
-  });
-
   it('say what the process refuses', async () => {
     const { call } = await running();
     const unknown = await call('channels', 'disable', 'openai-z');
-    const everywhere = await call('channels', 'enable', 'openai-a', '--everywhere');
 
     expect(unknown).toMatchObject({ code: 1, out: '' });
     expect(unknown.err).toBe('tollgate: There is no channel "openai-z".\n');
-    expect(everywhere.err).toMatch(/^tollgate: The catalog can’t be changed here\./);
+  });
+});
+
+describe('channels disable and enable with a database', () => {
+  it('are a row that every process follows, by whoever ran the command', async () => {
+    const folder = commandFolder();
+    folder.write({ ...sqliteConfig(), audit: { file: './audit.jsonl' } });
+    const { call } = folder;
+
+    expect(await call('channels', 'disable', 'openai-1', '--actor', 'ada')).toEqual({
+      code: 0,
+      out:
+        'openai-1 is disabled in all processes, within 5 s. ' +
+        'Undo: npx tollgate channels enable openai-1.\n',
+      err: '',
+    });
+    expect((await call('channels', 'disable', 'openai-z')).err).toMatch(/no channel "openai-z"/);
+    const enabled = await call('channels', 'enable', 'openai-1', '--actor', 'bob', '--json');
+
+    expect(JSON.parse(enabled.out)).toEqual({ channelId: 'openai-1', where: 'everywhere' });
+    const audited = readFileSync(`${folder.folder}/audit.jsonl`, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(audited.map(({ actor, action, outcome }) => `${actor} ${action} ${outcome}`)).toEqual([
+      'ada channel.disable done',
+      expect.stringContaining('channel.disable failed'),
+      'bob channel.enable done',
+    ]);
   });
 });
 
@@ -167,7 +163,7 @@ describe('a command that changes the process', () => {
   it('says that it could not reach the process, or has no token', async () => {
     const { port } = new URL(await closedPort());
     const off = await folderFor(port).call('channels', 'enable', 'openai-1');
-    const none = await commandFolder().call('channels', 'enable', 'openai-1');
+    const none = await commandFolder().call('calls', 'resolve', 'req_1', '--not-run');
 
     expect(off).toMatchObject({ code: 3, out: '' });
     expect(off.err).toMatch(/Nothing was changed: no process answers at .* \(connect_refused\)/);

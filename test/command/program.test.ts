@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { processChanges } from '../../src/command/channels.ts';
+import { channelChanges } from '../../src/command/channels.ts';
 import { exitCodes } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
 import { table } from '../../src/command/output.ts';
@@ -93,7 +93,7 @@ describe('the examples in the help', () => {
   );
   /** Commands that run until a signal, or need a process that does: other tests run them. */
   const withProcess: ReadonlySet<string> = new Set([
-    ...processChanges.map(({ name }) => name),
+    ...channelChanges.map(({ name }) => name),
     'console link',
     'demo',
     'serve',

@@ -218,25 +218,42 @@ describe('a key', () => {
 
 describe('a channel', () => {
   it.each([
-    ['in this process', { where: 'process' }],
-    ['everywhere', { where: 'everywhere' }],
-  ] as const)('is turned off %s', async (label, options) => {
-    const { server, page } = await openedPage(browser, '#/channels');
-    const changed = { channelId: 'openai-main', where: options.where, before: [] };
-    const calls = recording(server, 'channels', 'disable', changed);
+    ['in this process', 'process'],
+    ['in all replicas', 'everywhere'],
+  ] as const)('is turned off %s', async (label, where) => {
+    const capabilities = { switchEverywhere: where === 'everywhere' };
+    const { server, page } = await openedPage(browser, '#/channels', { state: { capabilities } });
+    const calls = recording(server, 'channels', 'disable', { channelId: 'openai-main', where });
 
     await press(page, 'Turn off openai-main');
-    await page.getByLabel(label).check();
     expect(await axeFindings(page)).toEqual([]);
     await press(page, 'Turn off');
 
     await page.getByText(`openai-main is off ${label}.`).waitFor();
-    expect(calls).toEqual([['ada@acme.example', 'openai-main', options]]);
+    expect(calls).toEqual([['ada@acme.example', 'openai-main']]);
+  });
+
+  it('that is out is tested, and turned on with one more click', async () => {
+    const { server, page, complaints } = await openedPage(browser, '#/channels?by=account');
+    const enabled = { channelId: 'anthropic-us', where: 'everywhere' };
+    const calls = recording(server, 'channels', 'enable', enabled);
+
+    await press(page, 'Test anthropic-us');
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page, 'Send a call');
+    await page.getByText('It works').waitFor();
+    await page.getByText('812 ms').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page, 'Turn it on');
+
+    await page.getByText('anthropic-us is on in all replicas.').waitFor();
+    expect(calls).toEqual([['ada@acme.example', 'anthropic-us']]);
+    expect(complaints()).toEqual([]);
   });
 
   it('gets only the changes that were made', async () => {
     const { server, page } = await openedPage(browser, '#/channels');
-    const changed = { channelId: 'openai-main', where: 'everywhere', before: [] };
+    const changed = { channelId: 'openai-main', before: [] };
     const weights = recording(server, 'channels', 'setWeight', changed);
     const priorities = recording(server, 'channels', 'setPriority', changed);
     const costs = recording(server, 'channels', 'setCost', changed);

@@ -14,7 +14,8 @@ import { type AdminSetup, adminSetup } from '../admin/admin-host.ts';
 import { defaultModels } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
 import { auditRecords, fakeCatalog } from './fake-catalog.ts';
-import { call, callPage, dayNow, detail, models, nowMs, refusal, wellNow } from './fake-data.ts';
+import { fakeChannels } from './fake-channels.ts';
+import { call, callPage, dayNow, detail, nowMs, refusal, wellNow } from './fake-data.ts';
 import { fakeUsage } from './fake-usage.ts';
 
 /** The results of the fake; tests change its members. */
@@ -67,7 +68,7 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     access: { actor: 'ada@acme.example', can: 'manage' },
     calls: fakeCalls(real),
     usage: fakeUsage(real.usage),
-    channels: { ...real.channels, list: models },
+    channels: fakeChannels(real.channels),
     catalog: fakeCatalog(real.catalog),
     audit: { list: async () => ({ data: auditRecords(), next: undefined, source: 'log' }) },
     capabilities: {},

@@ -55,6 +55,7 @@ export function wellNow(): Now {
       outbox: { waiting: 0, oldestMs: undefined },
       ports: [],
     },
+    replica: { host: 'gw-7f9c', pid: 1, version: '0.1.0', isShared: true, replicas: 3 },
     bucketMs: minuteMs,
     buckets: buckets(60),
     firstByteP50Ms: 424,
@@ -316,10 +317,12 @@ export function refusal(index: number): RefusalSummary {
 /** Models with channels in every state. */
 export function models(): readonly ModelChannels[] {
   const ready = { state: 'ready', untilMs: undefined, ...because(undefined) } as const;
+  const until = { untilMs: undefined };
   const usual = {
     ...{ platform: undefined, groups: undefined },
     maxConcurrentCalls: undefined,
     hasCost: true,
+    ...{ switched: undefined, replicas: [] },
     priority: 0,
     weight: 1,
     ...ready,
@@ -338,6 +341,7 @@ export function models(): readonly ModelChannels[] {
           priority: 1,
           state: 'off',
           hasCost: false,
+          switched: { isOff: true, actor: 'ada@acme.example', atMs: nowMs - 720_000 },
         },
       ],
     },
@@ -352,6 +356,10 @@ export function models(): readonly ModelChannels[] {
           state: 'open',
           ...because('upstream_overloaded'),
           untilMs: nowMs + 40_000,
+          replicas: [
+            { host: 'gw-7f9c', pid: 1, state: 'open', reason: 'upstream_overloaded', ...until },
+            { host: 'gw-2b4d', pid: 1, state: 'ready', reason: undefined, ...until },
+          ],
         },
         {
           ...usual,

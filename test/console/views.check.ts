@@ -25,6 +25,8 @@ const places = [
   { place: '#/calls/none', shows: 'No call none.' },
   { place: '#/keys', shows: 'There are no keys yet.' },
   { place: '#/channels', shows: 'every channel is out' },
+  { place: '#/channels?by=account', shows: 'upstream rate limited' },
+  { place: '#/channels?by=replica', shows: 'this one' },
   { place: '#/spend', shows: 'In no record:' },
   { place: '#/models', shows: 'prices of December' },
   { place: '#/models/gpt-5-mini', shows: 'above 272,000 input tokens' },

@@ -14,6 +14,7 @@ const layers: readonly (readonly string[])[] = [
     'src/json.ts',
     'src/json-strings.ts',
     'src/money.ts',
+    'src/package-version.ts',
     'src/clock.ts',
     'src/random-ids.ts',
     'src/repeats.ts',

@@ -12,6 +12,7 @@ import type {
   Capabilities,
   ChargePolicy,
   Clock,
+  ClusterStore,
   CredentialAnswer,
   CredentialRequest,
   ErrorCode,
@@ -34,6 +35,7 @@ import type {
   ListedModel,
   MaybePromise,
   MembersInput,
+  MemoryClusterStoreOptions,
   MemoryIdempotencyStoreOptions,
   MemoryItemStoreOptions,
   MemoryKeyStore,
@@ -133,6 +135,7 @@ interface RootValues {
   jsonlUsageSink: (options: JsonlUsageSinkOptions) => UsageSink;
   logEvents: (logger: root.EventLogger, options?: root.LogEventsOptions) => root.EventListener;
   maxNanos: Nanos;
+  memoryClusterStore: (options?: MemoryClusterStoreOptions) => ClusterStore;
   memoryIdempotencyStore: (options?: MemoryIdempotencyStoreOptions) => IdempotencyStore;
   memoryKeyStore: (options?: MemoryKeyStoreOptions) => MemoryKeyStore;
   memoryQuotaStore: (options?: MemoryQuotaStoreOptions) => QuotaStore;
@@ -238,6 +241,7 @@ interface PostgresValues {
   ) => Promise<void>;
   postgresAuditLog: (options: postgres.PostgresLocation) => postgres.AuditLog;
   postgresCatalog: (options: postgres.PostgresCatalogOptions) => Promise<postgres.PublishedCatalog>;
+  postgresClusterStore: (options: postgres.PostgresLocation) => postgres.PostgresClusterStore;
   postgresIdempotencyStore: (
     options: postgres.PostgresLocation,
   ) => postgres.PostgresIdempotencyStore;
@@ -258,6 +262,7 @@ interface SqliteValues {
   openSqlite: (path: string, options?: sqlite.OpenSqliteOptions) => Promise<sqlite.SqliteDatabase>;
   sqliteAuditLog: (options: sqlite.SqliteAuditLogOptions) => sqlite.AuditLog;
   sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
+  sqliteClusterStore: (options: sqlite.SqliteClusterStoreOptions) => sqlite.SqliteClusterStore;
   sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;
   sqliteItemStore: (options: sqlite.SqliteItemStoreOptions) => sqlite.SqliteItemStore;
   sqliteKeyStore: (options: sqlite.SqliteKeyStoreOptions) => sqlite.SqliteKeyStore;

@@ -6,9 +6,8 @@ import { z } from 'zod';
 import { priceFromJson } from '../../prices/codec.ts';
 import { costJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
-import { get, post, type Route, route, shortText } from './route.ts';
+import { get, integer, post, type Route, route, shortText } from './route.ts';
 
-const where = z.enum(['process', 'everywhere']).exactOptional();
 const weight = z.number().min(0).max(1_000_000);
 const modelId = shortText.exactOptional();
 
@@ -21,25 +20,51 @@ export const channelRoutes: readonly Route[] = [
     run: async ({ admin }) => ({ json: { data: admin.channels.list() } }),
   }),
   route({
+    ...get,
+    path: '/channels/accounts',
+    summary: 'Channels by account, the failing ones first: attempts, failures, calls and money',
+    query: z.strictObject({ fromMs: integer.exactOptional(), toMs: integer.exactOptional() }),
+    reply: 'Accounts',
+    run: async ({ admin, query, signal }) => ({
+      json: await admin.channels.accounts(query, { signal }),
+    }),
+  }),
+  route({
+    ...get,
+    path: '/replicas',
+    summary: 'The processes that share switches of channels, and those switches',
+    reply: 'Cluster',
+    run: async ({ admin }) => ({ json: admin.channels.replicas() }),
+  }),
+  route({
     ...post,
     path: '/channels/{id}/disable',
-    summary: 'Disables a channel in this process, or everywhere by the weight 0',
+    summary: 'Disables a channel in all replicas, or without a shared store in this process',
     action: 'channel.disable',
-    body: z.strictObject({ where }),
-    reply: 'ChannelChanged',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.disable(access.actor, id, body),
+    reply: 'ChannelSwitched',
+    run: async ({ admin, access, id }) => ({
+      json: await admin.channels.disable(access.actor, id),
     }),
   }),
   route({
     ...post,
     path: '/channels/{id}/enable',
-    summary: 'Enables a channel in this process, or everywhere by a weight',
+    summary: 'Enables a channel where it was disabled, and clears its recorded failures',
     action: 'channel.enable',
-    body: z.strictObject({ where, weight: weight.exactOptional() }),
-    reply: 'ChannelChanged',
+    reply: 'ChannelSwitched',
+    run: async ({ admin, access, id }) => ({
+      json: await admin.channels.enable(access.actor, id),
+    }),
+  }),
+  route({
+    ...post,
+    path: '/channels/{id}/test',
+    summary: 'Sends one short call through a channel, which costs money; at most one a second',
+    action: 'channel.test',
+    body: z.strictObject({ modelId }),
+    reply: 'ChannelTested',
     run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.enable(access.actor, id, body),
+      json: await admin.channels.test(access.actor, id, body),
     }),
   }),
   route({

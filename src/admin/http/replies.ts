@@ -6,13 +6,17 @@
 import type { CatalogVersion } from '../../catalog/catalog-versions.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { PriceJson } from '../../prices/price-json.ts';
+import type { ClusterStatus } from '../../stages/cluster.ts';
 import type { Reconciliation } from '../../stores/sql/reconcile.ts';
+import type { AccountPage } from '../accounts.ts';
 import type { AdminErrorCode, AdminProblem } from '../admin-error.ts';
 import type { AuditTrailPage } from '../audit.ts';
 import type { CallPage, CallsOfRequest, Resolved } from '../calls.ts';
 import type { CatalogCheck, PricePreview, VersionDiff } from '../catalog.ts';
 import type { CatalogModel } from '../catalog-models.ts';
-import type { ChannelChanged, ModelChannels } from '../channels.ts';
+import type { ModelChannels } from '../channel-list.ts';
+import type { ChannelTested } from '../channel-tests.ts';
+import type { ChannelChanged, ChannelSwitched } from '../channels.ts';
 import type { Page } from '../deps.ts';
 import type { IssuedBatch } from '../key-batch.ts';
 import type { KeySummary } from '../key-summary.ts';
@@ -26,6 +30,7 @@ import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
 export interface Replies {
+  readonly Accounts: AccountPage;
   readonly Audit: AuditTrailPage;
   readonly Books: { readonly data: readonly Reconciliation[] };
   readonly CallPage: CallPage;
@@ -36,6 +41,9 @@ export interface Replies {
   readonly CatalogHistory: { readonly data: readonly CatalogVersion[] };
   readonly CatalogVersion: CatalogVersion;
   readonly ChannelChanged: ChannelChanged;
+  readonly ChannelSwitched: ChannelSwitched;
+  readonly ChannelTested: ChannelTested;
+  readonly Cluster: ClusterStatus;
   readonly Error: ErrorReply;
   readonly FailureReason: FailureReason;
   readonly IssuedBatch: IssuedBatch;

@@ -2,34 +2,27 @@
  * `tollgate check`: tries everything that a configuration names, before callers do. It continues
  * after a failure, because it is mostly run when something is down.
  */
-import { createServer } from 'node:http';
 import { dirname } from 'node:path';
-import { nodeAdapter } from '../../../adapters/node.ts';
-import { apiCalls } from '../../apis.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import type { Clock } from '../../clock.ts';
 import { dialects } from '../../dialects/table.ts';
-import { createGateway } from '../../gateway.ts';
-import { issueKey } from '../../issue-key.ts';
+import { createGateway, type Gateway } from '../../gateway.ts';
 import { items, member, parseJson } from '../../json.ts';
 import type { DialectName } from '../../ports/capabilities.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import { isModel, isWildcard, type ListedModel } from '../../ports/listed-model.ts';
-import { protocolsOf, upstreamModelOf } from '../../ports/model-defaults.ts';
+import { upstreamModelOf } from '../../ports/model-defaults.ts';
 import { platformText } from '../../ports/platform.ts';
 import type { UpstreamClient } from '../../ports/upstream-client.ts';
-import type { UsageRecord } from '../../ports/usage-sink.ts';
-import { formatMoney, money } from '../../prices/amount.ts';
+import { formatMoney } from '../../prices/amount.ts';
 import { isWeakSecret } from '../../secret.ts';
 import { memoryKeyStore } from '../../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
-import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
 import { undiciClient } from '../../upstream/undici-client.ts';
-import { type Command, configOption, exitCodes, type Given } from '../command.ts';
+import { type Command, CommandError, configOption, exitCodes, type Given } from '../command.ts';
 import { configFile, type ReadConfig } from '../config/read.ts';
 import { type Finding, printJson, progress, reasonOf } from '../output.ts';
-import { failureReason, type TextReply, textOf, textOfReply } from '../requests.ts';
-import { addressOf, listenOn, stop } from '../serve/admin-port.ts';
+import { failureReason, type TextReply, textOfReply } from '../requests.ts';
 import { type TriedDatabases, tryDatabases } from '../stores/databases.ts';
 import { allModels } from '../stores/with-stores.ts';
 import { checkStores } from './check-stores.ts';
@@ -39,6 +32,7 @@ export const check: Command = {
   summary: 'try the configuration, the stores and the channels',
   options: {
     config: configOption,
+    channel: { value: 'ID', text: 'only this channel' },
     spend: { text: 'also send a short call through each channel, which costs money' },
   },
   about: `Checks that the configuration is valid, that the stores can be reached and have the right
@@ -47,7 +41,10 @@ that each channel accepts its credential (GET /models, which is free). With --sp
 real call of a few tokens through each channel; no key of yours is charged for it.
 What can't be tried because of a failure is "skipped"; the rest is still checked.
 The exit code is 1 if a check failed; warnings do not count. It is 2 if the file is invalid.`,
-  examples: ['npx tollgate check --config tollgate.json', 'npx tollgate check --spend --json'],
+  examples: [
+    'npx tollgate check --config tollgate.json',
+    'npx tollgate check --channel openai-1 --spend',
+  ],
   run,
 };
 
@@ -105,7 +102,8 @@ interface Checked {
 async function checkCatalog(given: Given, checked: Checked): Promise<void> {
   const { clock } = given.around;
   const { add } = checked;
-  const models = await readModels(checked);
+  const all = await readModels(checked);
+  const models = all && onlyChannel(all, given.text('channel'));
   if (models === undefined) {
     const detail = 'the catalog, which names them, could not be read';
     add([{ state: 'skipped', subject: 'channels', detail }]);
@@ -114,6 +112,20 @@ async function checkCatalog(given: Given, checked: Checked): Promise<void> {
   add(await progress(given, 'Asking the upstreams', () => checkChannels(models, clock)));
   if (!given.has('spend')) return;
   add(await progress(given, 'Calling the upstreams', () => spendOnce(models, clock)));
+}
+
+/** @throws CommandError if no model has it */
+function onlyChannel(
+  models: readonly ListedModel[],
+  channelId: string | undefined,
+): readonly ListedModel[] {
+  if (channelId === undefined) return models;
+  const found = models.flatMap((model) => {
+    const channels = model.channels.filter(({ id }) => id === channelId);
+    return channels.length === 0 ? [] : [{ ...model, channels }];
+  });
+  if (found.length > 0) return found;
+  throw new CommandError(exitCodes.failed, `No model has a channel "${channelId}".`);
 }
 
 async function readModels({ read, tried, path, add }: Checked) {
@@ -255,96 +267,46 @@ function modelsAt(channel: Channel, client: UpstreamClient, clock: Clock): Promi
   return textOfReply(request, client, clock);
 }
 
-const group = 'tollgate-check';
-
 /**
- * Sends a short call through each channel, one after another, with a separate gateway for each: no
- * key of the operator is charged, and no other channel can answer in place of the one checked.
+ * Sends a short call through each channel, one after another: no key of the operator is charged,
+ * and no other channel can answer in place of the one checked.
  */
 async function spendOnce(
   models: readonly ListedModel[],
   clock: Clock,
 ): Promise<readonly Finding[]> {
-  const found: Finding[] = [];
-  for (const model of models) {
-    for (const channel of model.channels) found.push(await spendOn(model, channel, clock));
+  const gateway = testingGateway(clock);
+  try {
+    const found: Finding[] = [];
+    for (const model of models) {
+      for (const channel of model.channels) found.push(await spendOn(gateway, model, channel));
+    }
+    return found;
+  } finally {
+    await gateway.close();
   }
-  return found;
 }
 
-async function spendOn(model: ListedModel, channel: Channel, clock: Clock): Promise<Finding> {
+/** A gateway that serves no call: it only tests channels. */
+export function testingGateway(clock: Clock): Gateway {
+  const [keys, quota, catalog] = [memoryKeyStore(), memoryQuotaStore({ clock }), staticCatalog([])];
+  return createGateway({ keys, quota, catalog, clock, onEvent: () => {} });
+}
+
+async function spendOn(gateway: Gateway, model: ListedModel, channel: Channel): Promise<Finding> {
   const subject = `call of ${model.id} through ${channel.id}`;
   if (!isModel(model)) {
     return { state: 'warning', subject, detail: 'not tried: a wildcard names no model' };
   }
-  const request = requestFor(protocolsOf(model), model.id);
-  if (request === undefined) {
+  const test = await gateway.testChannel(model, channel);
+  if (test === undefined) {
     return { state: 'warning', subject, detail: 'not tried: an image or native call costs more' };
   }
-  const record = await callThrough(model, channel, request, clock);
-  if (record?.outcome === 'complete') {
-    const cost = formatMoney(record.chargeNanos);
-    return {
-      state: 'ok',
-      subject,
-      detail: `answered in ${Math.round(record.durationMs)} ms, at ${cost}`,
-    };
+  const { passed, durationMs, chargeNanos, status, reason } = test;
+  if (passed) {
+    const detail = `answered in ${durationMs} ms, at ${formatMoney(chargeNanos)}`;
+    return { state: 'ok', subject, detail };
   }
-  const reason = record?.reason ?? 'refused by the gateway';
-  return { state: 'failed', subject, detail: `failed (${record?.status ?? 'no call'}, ${reason})` };
-}
-
-interface CheckRequest {
-  readonly path: string;
-  readonly body: object;
-}
-
-/** The cheapest call of the first API of the table that the model offers. */
-function requestFor(offered: readonly string[], model: string): CheckRequest | undefined {
-  for (const [name, { paths, shortest }] of Object.entries(apiCalls)) {
-    const [path] = Object.keys(paths);
-    if (!offered.includes(name) || path === undefined || shortest === undefined) continue;
-    return { path, body: { model, ...shortest } };
-  }
-  return undefined;
-}
-
-async function callThrough(
-  model: Model,
-  channel: Channel,
-  { path, body }: CheckRequest,
-  clock: Clock,
-): Promise<UsageRecord | undefined> {
-  const issued = issueKey({ group, limitNanos: money('1000000') });
-  const { groups: _groups, maxPriceNanos: _price, ...open } = channel;
-  const { fallbacks: _fallbacks, ...single } = model;
-  const usage = memoryUsageSink();
-  const gateway = createGateway({
-    keys: memoryKeyStore({ keys: [issued] }),
-    quota: memoryQuotaStore({ clock }),
-    catalog: staticCatalog([{ ...single, groups: [group], channels: [{ ...open, weight: 1 }] }]),
-    usage,
-    clock,
-  });
-  const server = createServer(nodeAdapter(gateway));
-  const client = undiciClient();
-  try {
-    await listenOn([{ member: 'check', server, port: 0, host: '127.0.0.1' }], () => {});
-    const response = await client.send({
-      method: 'POST',
-      origin: `http://127.0.0.1:${addressOf(server).port}`,
-      path,
-      headers: { authorization: `Bearer ${issued.secret}`, 'content-type': 'application/json' },
-      body: [Buffer.from(JSON.stringify(body))],
-      connectTimeoutMs: 5_000,
-      freshConnection: true,
-      onAbort: () => {},
-    });
-    await textOf(response.body);
-  } finally {
-    await client.close();
-    await gateway.close();
-    stop(server);
-  }
-  return usage.records.at(-1);
+  const why = reason ?? 'refused by the gateway';
+  return { state: 'failed', subject, detail: `failed (${status ?? 'no call'}, ${why})` };
 }

@@ -385,6 +385,9 @@ type Database = 'sqlite' | 'postgres' | 'redis';
 
 export type StoreChoice = {
   readonly [Name in Exclude<keyof StoresConfig, Database>]-?: NonNullable<StoresConfig[Name]>;
+} & {
+  /** The replicas, and the switches of channels. */
+  readonly cluster: 'memory' | 'sqlite' | 'postgres';
 };
 
 /** The choices of a configuration, and which databases it has; their settings don't matter here. */
@@ -411,5 +414,6 @@ export function storeChoice(stores: ChosenStores = {}): StoreChoice {
     responseIndex: stores.responseIndex ?? often,
     items: stores.items ?? 'memory',
     audit: stores.audit ?? tables ?? 'memory',
+    cluster: tables ?? 'memory',
   };
 }

@@ -57,6 +57,7 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
       ...gatewayOptions(config, stores, losses.onEvent),
       catalog: catalog.current(),
       clock,
+      ...stated({ cluster: stores.cluster }),
     });
     await gateway.ready();
     const reporting = losses.around(gateway);

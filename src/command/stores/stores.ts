@@ -3,6 +3,7 @@ import type { AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
 import type { Clock } from '../../clock.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
+import type { ClusterStore } from '../../ports/cluster-store.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
@@ -25,6 +26,7 @@ import { type PostgresKeyStore, postgresKeyStore } from '../../stores/postgres/k
 import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
 import {
   postgresAuditLog,
+  postgresClusterStore,
   postgresIdempotencyStore,
   postgresItemStore,
   postgresRateLimiter,
@@ -43,6 +45,7 @@ import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-sto
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
 import {
   sqliteAuditLog,
+  sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,
   sqliteRateLimiter,
@@ -72,6 +75,8 @@ export interface Stores {
   readonly usageLog: SqlUsageSink | undefined;
   readonly idempotency: IdempotencyStore;
   readonly rateLimiter: RateLimiter | undefined;
+  /** Undefined without a database. */
+  readonly cluster: ClusterStore | undefined;
   readonly results: ResultStore;
   readonly responses: Required<Pick<ResponseOptions, 'index' | 'items'>>;
   /** The audit trail, if it is in a database. */
@@ -100,6 +105,7 @@ export function makeStores(
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
   const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
   const auditLog = once(() => auditLogOf(choice.audit, databases));
+  const cluster = once(() => clusterIn(choice.cluster, databases));
   const replies = once(() => repliesIn(choice, databases, clock));
   return {
     choice,
@@ -120,6 +126,9 @@ export function makeStores(
     },
     get rateLimiter() {
       return rateLimiter();
+    },
+    get cluster() {
+      return cluster();
     },
     get results() {
       return replies().results;
@@ -280,6 +289,14 @@ function rateLimiterOf(
   if (store === 'sqlite') return sqliteRateLimiter({ client: open(sqlite, store) });
   if (store === 'postgres') return postgresRateLimiter(tablesIn(postgres));
   return store === 'redis' ? overRedis(redis, redisRateLimiter) : undefined;
+}
+
+function clusterIn(
+  store: StoreChoice['cluster'],
+  { sqlite, postgres }: Databases,
+): ClusterStore | undefined {
+  if (store === 'sqlite') return sqliteClusterStore({ client: open(sqlite, store) });
+  return store === 'postgres' ? postgresClusterStore(tablesIn(postgres)) : undefined;
 }
 
 function tablesIn(postgres: OpenPostgres | undefined): OpenPostgres {

@@ -17,6 +17,7 @@ import { ConfigurationError, isError } from '../../errors.ts';
 import { createGateway } from '../../gateway.ts';
 import { items, parseJson } from '../../json.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
+import type { ClusterStore } from '../../ports/cluster-store.ts';
 import type { ListedModel } from '../../ports/listed-model.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
@@ -115,6 +116,8 @@ export interface AdminNeeds {
   readonly forgets?: boolean;
   /** The task reads the usage log, if it can be opened. */
   readonly readsUsage?: boolean;
+  /** The task switches channels in all processes. */
+  readonly switches?: boolean;
 }
 
 /**
@@ -124,9 +127,13 @@ export interface AdminNeeds {
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
-  { needsQuota = false, forgets = false, readsUsage = false }: AdminNeeds = {},
+  { needsQuota = false, forgets = false, readsUsage = false, switches = false }: AdminNeeds = {},
 ): Promise<number> {
-  const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
+  const needs: readonly Need[] = [
+    'keys',
+    ...(forgets ? storesOfReplies : []),
+    ...(switches ? (['cluster'] as const) : []),
+  ];
   const run = async (open: OpenStores): Promise<number> => {
     const { clock, err } = given.around;
     const { keys } = open.stores;
@@ -134,7 +141,9 @@ export function withAdmin(
     const onAudit = auditTo(open.read.config.audit, dirname(open.path), jsonLog(err, clock));
     // The command itself reports failures, so the events are not needed.
     const onEvent = (): void => {};
-    const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
+    const cluster = switches ? shared(open.stores.cluster) : {};
+    const own = { catalog: staticCatalog([]), onEvent, clock, ...cluster };
+    const gateway = createGateway({ keys, quota, ...own });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
     const catalog = await knownCatalog(open);
     const usage = readsUsage ? openUsage(open) : {};
@@ -175,6 +184,13 @@ export function auditOf(
 function openUsage({ stores, failures }: OpenStores): object {
   const { usage } = stores.choice;
   return usage === 'memory' || failures.has(usage) ? {} : stores.usage;
+}
+
+/** Only processes that serve calls are replicas. */
+function shared(cluster: ClusterStore | undefined): { readonly cluster?: ClusterStore } {
+  return cluster === undefined
+    ? {}
+    : { cluster: { ...cluster, report: () => {}, leave: () => {} } };
 }
 
 /** A quota store that is down must not keep an operator from disabling a key. */

@@ -290,3 +290,6 @@ export type CatalogModel = Reply<'Catalog'>['data'][number];
 export type CatalogVersion = Reply<'CatalogVersion'>;
 export type PricePreview = Reply<'PricePreview'>;
 export type AuditPage = Reply<'Audit'>;
+export type Accounts = Reply<'Accounts'>;
+export type Account = Accounts['data'][number];
+export type Cluster = Reply<'Cluster'>;

@@ -103,7 +103,7 @@ function listenerOf(state: PageState, shell: Shell, session: Session): LiveListe
   return {
     onNow: (now) => {
       state.now = now;
-      shell.started(now.startedAtMs);
+      shell.ran(now);
       state.view?.update?.(now);
       showTitle(state.route, session, now);
     },
@@ -222,7 +222,7 @@ function shellOf(page: PageContext, canSignOut: boolean) {
   const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
   const ranges = rangePicker(page);
   const status = el('p', { class: 'connection' });
-  const uptime = el('p', { class: 'uptime' }, 'this process');
+  const uptime = el('p', { class: 'uptime' });
   let connection: Connection = { state: 'connecting' };
   const draw = (): void => refill(status, ...connectionParts(connection));
   draw();
@@ -243,14 +243,22 @@ function shellOf(page: PageContext, canSignOut: boolean) {
       connection = next;
       if (!isSame) draw();
     },
-    started: (startedAtMs: number): void => {
-      uptime.textContent = `this process, up ${spanText(page.nowMs() - startedAtMs)}`;
-    },
+    ran: (now: Now): void => refill(uptime, replicaLink(page, now)),
     /** A second has passed. */
     tick: (): void => {
       if (connection.state === 'stale') draw();
     },
   };
+}
+
+/** Which process shows this, and how many there are like it. */
+function replicaLink(page: PageContext, { replica, startedAtMs }: Now): HTMLElement {
+  const { host, pid, version, isShared, replicas } = replica;
+  const count = replicas === 1 ? '1 replica' : `${replicas} replicas`;
+  const up = `up ${spanText(page.nowMs() - startedAtMs)}`;
+  const text = [host, version, ...(isShared ? [count] : []), up].join(', ');
+  const href = page.href({ view: 'channels', params: { by: 'replica' } });
+  return link(href, text, { title: `${text}, process ${pid}`, 'data-focus': 'replicas' });
 }
 
 function brandOf({ session: { title } }: PageContext, uptime: HTMLElement): HTMLElement {

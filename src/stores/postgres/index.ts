@@ -26,6 +26,7 @@ export type {
   AuditQuery,
   AuditRecord,
 } from '../../ports/audit-log.ts';
+export type { SqlClusterStore as PostgresClusterStore } from '../sql/cluster-store.ts';
 export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
 export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
@@ -74,6 +75,7 @@ export {
   type PostgresResultStoreOptions,
   type PostgresUsageSinkOptions,
   postgresAuditLog,
+  postgresClusterStore,
   postgresIdempotencyStore,
   postgresItemStore,
   postgresRateLimiter,

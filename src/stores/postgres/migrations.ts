@@ -8,6 +8,7 @@ import { migrationRemedy, type PostgresLocation, type Statements, statements } f
 import { locationMembers, locationRemedies } from './location.ts';
 import { auditTable } from './sql/audit.ts';
 import { base, schemaCompatibility } from './sql/base.ts';
+import { clusterTables } from './sql/cluster.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
 import { keyOwners } from './sql/key-owners.ts';
@@ -51,6 +52,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   auditTable,
   keyOwners,
   quotaBalances,
+  clusterTables,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */

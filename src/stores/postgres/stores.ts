@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlAuditLog } from '../sql/audit-log.ts';
+import { type SqlClusterStore, sqlClusterStore } from '../sql/cluster-store.ts';
 import type { SqlEngine } from '../sql/engine.ts';
 import { type SqlIdempotencyStore, sqlIdempotencyStore } from '../sql/idempotency-store.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
@@ -61,6 +62,15 @@ export function postgresRateLimiter(options: PostgresLocation): SqlRateLimiter {
  */
 export function postgresResponseIndex(options: PostgresLocation): SqlResponseIndex {
   return sqlResponseIndex(engineFor('postgresResponseIndex', options));
+}
+
+/**
+ * A cluster store over a migrated database.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function postgresClusterStore(options: PostgresLocation): SqlClusterStore {
+  return sqlClusterStore(engineFor('postgresClusterStore', options));
 }
 
 /**

@@ -87,7 +87,9 @@ export type SqlTable =
   | 'usage'
   | 'refusals'
   | 'kept'
-  | 'responses';
+  | 'responses'
+  | 'replicas'
+  | 'switches';
 
 /** The differences in the text of statements. */
 export interface SqlDialect {

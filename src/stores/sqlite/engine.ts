@@ -19,6 +19,8 @@ const tables: Readonly<Record<SqlTable, string>> = {
   refusals: 'tollgate_refusal',
   kept: 'tollgate_kept',
   responses: 'tollgate_response',
+  replicas: 'tollgate_replica',
+  switches: 'tollgate_switch',
 };
 
 /** The dialect, exported so that a test can check the query plans of the statements. */

@@ -26,6 +26,7 @@ export type {
   AuditQuery,
   AuditRecord,
 } from '../../ports/audit-log.ts';
+export type { SqlClusterStore as SqliteClusterStore } from '../sql/cluster-store.ts';
 export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -63,6 +64,7 @@ export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts
 export { sqliteMigrations } from './schema.ts';
 export {
   type SqliteAuditLogOptions,
+  type SqliteClusterStoreOptions,
   type SqliteIdempotencyStoreOptions,
   type SqliteItemStoreOptions,
   type SqliteRateLimiterOptions,
@@ -70,6 +72,7 @@ export {
   type SqliteResultStoreOptions,
   type SqliteUsageSinkOptions,
   sqliteAuditLog,
+  sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,
   sqliteRateLimiter,

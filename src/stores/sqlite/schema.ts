@@ -278,6 +278,25 @@ ALTER TABLE tollgate_key ADD COLUMN searched TEXT;
 CREATE INDEX tollgate_key_owner ON tollgate_key (owner, id) WHERE owner IS NOT NULL;
 `;
 
+/** The processes that are running, and the channels that operators have switched. */
+const clusterTables = `
+CREATE TABLE tollgate_replica (
+  id TEXT NOT NULL PRIMARY KEY,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  started_at_ms INTEGER NOT NULL,
+  seen_at_ms INTEGER NOT NULL,
+  channels TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE tollgate_switch (
+  channel_id TEXT NOT NULL PRIMARY KEY,
+  is_off INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -291,6 +310,7 @@ export const sqliteMigrations: readonly string[] = [
   responseTable,
   auditTable,
   keyOwners,
+  clusterTables,
 ];
 
 const versionTable = `

@@ -5,6 +5,7 @@ import type { AuditLog } from '../../ports/audit-log.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlAuditLog } from '../sql/audit-log.ts';
+import { type SqlClusterStore, sqlClusterStore } from '../sql/cluster-store.ts';
 import type { SqlEngine } from '../sql/engine.ts';
 import { sqlIdempotencyStore } from '../sql/idempotency-store.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
@@ -34,6 +35,9 @@ export interface SqliteIdempotencyStoreOptions {
 
 /** The database, and the clock by which buckets refill. */
 export interface SqliteRateLimiterOptions extends SqliteIdempotencyStoreOptions {}
+
+/** The database, and the clock that dates reports and switches. */
+export interface SqliteClusterStoreOptions extends SqliteIdempotencyStoreOptions {}
 
 /** The database, and the clock by which entries end. */
 export interface SqliteResponseIndexOptions extends SqliteIdempotencyStoreOptions {}
@@ -93,6 +97,15 @@ export function sqliteRateLimiter(options: SqliteRateLimiterOptions): SqlRateLim
  */
 export function sqliteResponseIndex(options: SqliteResponseIndexOptions): SqlResponseIndex {
   return sqlResponseIndex(engineFor('sqliteResponseIndex', options), options.clock);
+}
+
+/**
+ * A cluster store over a migrated database, for the processes of one machine.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function sqliteClusterStore(options: SqliteClusterStoreOptions): SqlClusterStore {
+  return sqlClusterStore(engineFor('sqliteClusterStore', options));
 }
 
 /**

@@ -1,12 +1,15 @@
 /**
- * Changes a channel: on or off in this process, and what the catalog says of its weight, priority
- * and cost, everywhere.
+ * Changes and tests a channel: on or off in all replicas, a short call, and what the catalog says
+ * of its weight, priority and cost.
  */
+import type { Reply } from '../../../admin/http/replies.ts';
 import type { Channel } from '../api.ts';
 import type { PageContext } from '../context.ts';
-import { FormProblem, openDialog } from '../dialog.ts';
-import { el } from '../dom.ts';
-import { choiceField, type Field, radioField, textField } from '../field.ts';
+import { FormProblem, openDialog, problemText } from '../dialog.ts';
+import { button, type Child, el, icon } from '../dom.ts';
+import { choiceField, type Field, textField } from '../field.ts';
+import { amountText, durationText, sentence, wordsOf } from '../format.ts';
+import { factList } from '../panel.ts';
 
 type ShareFields = ReturnType<typeof shareFields>;
 
@@ -115,62 +118,125 @@ function costIn({ input, output, cachedInput }: ShareFields) {
   };
 }
 
-const texts = {
-  on: {
-    title: 'Turn on',
-    process: 'Clears its recorded failures in this process, so that it gets calls at once.',
-    everywhere:
-      'Gives it a weight in the catalog, in all its models; other processes follow in 2 s.',
-  },
-  off: {
-    title: 'Turn off',
-    process: 'Until it is turned on here, or this process ends. Other processes keep using it.',
-    everywhere:
-      'Sets its weight to 0 in the catalog, in all its models, until it gets a weight again; ' +
-      'other processes follow in 2 s.',
-  },
-} as const;
-
-/** Asks where, and switches the channel there. Running calls continue. */
+/** Asks, and switches the channel in all replicas. Running calls continue. */
 export function channelSwitchDialog(
-  { channelId, weight }: Channel,
+  channelId: string,
   turnOn: boolean,
   page: PageContext,
   done: () => void,
 ): void {
-  const text = texts[turnOn ? 'on' : 'off'];
-  const { changeChannels } = page.session.capabilities;
-  const where = radioField('where', 'Where', [
-    { value: 'process', text: 'in this process', hint: text.process },
-    ...(changeChannels ? [{ value: 'everywhere', text: 'everywhere', hint: text.everywhere }] : []),
-  ]);
-  const share = textField('weight', 'Weight, if everywhere', {
-    inputmode: 'decimal',
-    value: String(weight > 0 ? weight : 1),
-  });
+  const action = turnOn ? 'Turn on' : 'Turn off';
   openDialog({
-    title: `${text.title} ${channelId}?`,
-    action: text.title,
+    title: `${action} ${channelId}?`,
+    action,
     isDangerous: !turnOn,
-    content: [
-      where.node,
-      turnOn && changeChannels ? share.node : undefined,
-      turnOn ? undefined : el('p', { class: 'hint' }, 'Running calls end as usual.'),
-    ],
+    content: switchText(turnOn, page),
     run: async () => {
-      const isEverywhere = where.value() === 'everywhere';
-      const body = {
-        where: where.value(),
-        ...(turnOn && isEverywhere ? { weight: weightIn(share.value()) } : {}),
-      };
-      const action = turnOn ? 'enable' : 'disable';
-      await page.api.post(`/channels/${encodeURIComponent(channelId)}/${action}`, body);
-      const place = isEverywhere ? 'everywhere' : 'in this process';
-      page.announce(`${channelId} is ${turnOn ? 'on' : 'off'} ${place}.`);
+      await switchChannel(channelId, turnOn, page);
       done();
       return undefined;
     },
   });
+}
+
+function switchText(turnOn: boolean, { session }: PageContext): Child {
+  const { switchEverywhere } = session.capabilities;
+  const place = switchEverywhere
+    ? 'In all replicas, within 5 s, and after a restart too.'
+    : 'In this process alone, until it ends: without a database, others are not known.';
+  const effect = turnOn
+    ? 'It gets calls again, and what was recorded against it is forgotten.'
+    : 'It gets no more calls. Those that are running end as usual.';
+  return [el('p', {}, effect), el('p', { class: 'hint' }, place)];
+}
+
+async function switchChannel(channelId: string, turnOn: boolean, page: PageContext) {
+  const path = `/channels/${encodeURIComponent(channelId)}/${turnOn ? 'enable' : 'disable'}`;
+  const { where } = await page.api.post<Reply<'ChannelSwitched'>>(path, {});
+  const place = where === 'everywhere' ? 'in all replicas' : 'in this process';
+  page.announce(`${channelId} is ${turnOn ? 'on' : 'off'} ${place}.`);
+}
+
+interface Testable {
+  readonly channelId: string;
+  readonly state: Channel['state'];
+  readonly modelIds: readonly string[];
+}
+
+/** Sends one call, shows what became of it, and offers to enable a channel that works again. */
+export function testDialog(
+  { channelId, state, modelIds }: Testable,
+  page: PageContext,
+  done: () => void,
+): void {
+  const model = choiceField('modelId', 'Model', [
+    ...(modelIds.length > 1 ? [['', 'the first with a cheap call'] as const] : []),
+    ...modelIds.map((id) => [id, id] as const),
+  ]);
+  openDialog({
+    title: `Test ${channelId}`,
+    action: 'Send a call',
+    content: [
+      model.node,
+      el(
+        'p',
+        { class: 'hint' },
+        'A call of a few tokens, which your account pays. No key is charged, and the state of ' +
+          'the channel does not change.',
+      ),
+    ],
+    run: async (dialog) => {
+      const path = `/channels/${encodeURIComponent(channelId)}/test`;
+      const modelId = model.value();
+      const tested = await page.api.post<Tested>(path, modelId === '' ? {} : { modelId });
+      const turnOn = async (): Promise<void> => {
+        try {
+          await switchChannel(channelId, true, page);
+          dialog.close();
+          done();
+        } catch (error) {
+          page.announce(problemText(error));
+        }
+      };
+      const canReturn = tested.passed && !['ready', 'half_open'].includes(state);
+      return el('div', { class: 'form' }, [
+        testResult(tested),
+        el('div', { class: 'dialog-end' }, [
+          canReturn ? button('Turn it on', () => void turnOn()) : undefined,
+          button('Done', dialog.close, { class: 'button main' }),
+        ]),
+      ]);
+    },
+  });
+}
+
+type Tested = Reply<'ChannelTested'>;
+
+function testResult(tested: Tested): Child {
+  const { passed, modelId, upstreamModel, status, reason, meaning, remedy, durationMs } = tested;
+  const { inputTokens, outputTokens, chargeNanos, costNanos } = tested;
+  const word = passed ? 'It works' : 'It failed';
+  return [
+    el('p', { class: 'outcome', role: 'status' }, [
+      el(
+        'span',
+        { class: `badge badge-${passed ? 'ok' : 'bad'}` },
+        icon(passed ? 'ok' : 'bad'),
+        word,
+      ),
+      reason === null ? undefined : el('span', { class: 'reason' }, wordsOf(reason)),
+    ]),
+    meaning === null ? undefined : el('p', {}, sentence(meaning)),
+    remedy === null ? undefined : el('p', { class: 'hint' }, sentence(remedy)),
+    factList('The call', [
+      ['model', modelId === upstreamModel ? modelId : `${modelId}, there ${upstreamModel}`],
+      ['upstream status', status === null ? 'none' : String(status)],
+      ['latency', durationText(durationMs)],
+      ['tokens', inputTokens === null ? undefined : `${inputTokens} in, ${outputTokens ?? 0} out`],
+      ['price', passed ? amountText(chargeNanos) : undefined],
+      ['your cost', costNanos === null ? undefined : amountText(costNanos)],
+    ]),
+  ];
 }
 
 /** A share of the calls, relative to the weights of other channels. */

@@ -1,25 +1,85 @@
 /**
- * Channels: each model with its channels by priority, the state, share and load of each, and the
- * switches for them.
+ * Channels in three groupings: each model with its channels by priority, each account with how it
+ * has served lately, and the replicas with what is out where.
  */
 import type { Channel, Model, Now } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
-import { button, type Child, el, type IconName, icon, link, refill } from '../dom.ts';
+import { button, type Child, el, link, refill } from '../dom.ts';
 import { searchBar } from '../field.ts';
-import { durationText, sentence, spanText, wordsOf } from '../format.ts';
+import { durationText } from '../format.ts';
 import { type Column, empty, panel, section, table } from '../panel.ts';
 import type { Route } from '../route.ts';
-import { channelSwitchDialog, shareDialog } from './channel-controls.ts';
+import { accountsPanel } from './channel-accounts.ts';
+import { shareDialog } from './channel-controls.ts';
+import {
+  type Grouping,
+  inFlightText,
+  isServing,
+  nameCell,
+  stateCell,
+  switchButtons,
+} from './channel-parts.ts';
+import { replicasPanel } from './channel-replicas.ts';
+
+const groupings = {
+  model: modelsPanel,
+  account: accountsPanel,
+  replica: replicasPanel,
+} as const;
+
+type GroupingName = keyof typeof groupings;
+
+function groupingOf({ params: { by } }: Route): GroupingName {
+  return by === 'account' || by === 'replica' ? by : 'model';
+}
 
 export function channelsView(page: PageContext): View {
   const search = searchBar(page, {
     view: 'channels',
     label: 'Find models and channels',
     placeholder: 'Model or channel',
+    choices: [
+      {
+        name: 'by',
+        label: 'Group channels',
+        options: [
+          ['', 'by model'],
+          ['account', 'by account'],
+          ['replica', 'by replica'],
+        ],
+      },
+    ],
   });
+  const place = el('div', { class: 'channel-place' });
+  let shown: { readonly key: string; readonly grouping: Grouping } | undefined;
+  const isDue = reloadRule(page);
+  return {
+    node: el('div', { class: 'channels' }, search.node, place),
+    show: (route) => {
+      search.show(route);
+      // The figures of accounts are of the range.
+      const key = `${groupingOf(route)} ${route.range}`;
+      if (shown?.key === key) return shown.grouping.draw();
+      shown?.grouping.close();
+      const grouping = groupings[groupingOf(route)](page);
+      shown = { key, grouping };
+      refill(place, grouping.node);
+    },
+    update: (now) => {
+      if (shown === undefined) return;
+      if (isDue(now, shown.grouping.untilMs())) shown.grouping.load();
+      else shown.grouping.draw();
+    },
+    close: () => shown?.grouping.close(),
+  };
+}
+
+function modelsPanel(page: PageContext): Grouping {
   const place = el('div', { class: 'models' });
-  let models: readonly Model[] = [];
-  const draw = (): void => refill(place, modelsOf(models, page, list.load));
+  let models: readonly Model[] | undefined;
+  const draw = (): void => {
+    if (models !== undefined) refill(place, modelsOf(models, page, list.load));
+  };
   const list = panel<{ readonly data: readonly Model[] }>({
     title: 'Channels',
     what: 'channels',
@@ -30,19 +90,9 @@ export function channelsView(page: PageContext): View {
       return place;
     },
   });
-  const isDue = reloadRule(page);
-  return {
-    node: el('div', { class: 'channels' }, search.node, list.node),
-    show: (route) => {
-      search.show(route);
-      if (models.length > 0) draw();
-    },
-    update: (now) => {
-      if (isDue(now, models)) list.load();
-      else if (models.length > 0) draw();
-    },
-    close: list.close,
-  };
+  const untilMs = (): readonly number[] =>
+    (models ?? []).flatMap(({ channels }) => channels.flatMap(({ untilMs: ms }) => ms ?? []));
+  return { ...list, draw, untilMs };
 }
 
 /**
@@ -52,13 +102,11 @@ export function channelsView(page: PageContext): View {
 function reloadRule(page: PageContext) {
   let known: string | undefined;
   let lastMs = page.nowMs();
-  return ({ attention }: Now, models: readonly Model[]): boolean => {
+  return ({ attention }: Now, untilMs: readonly number[]): boolean => {
     const about = attention.filter(({ kind }) => kind === 'channel').map(({ text }) => text);
     const current = about.join('\n');
     const nowMs = page.nowMs();
-    const returned = models.some(({ channels }) =>
-      channels.some(({ untilMs }) => untilMs !== null && untilMs > lastMs && untilMs <= nowMs),
-    );
+    const returned = untilMs.some((ms) => ms > lastMs && ms <= nowMs);
     const isNews = known !== undefined && known !== current;
     known = current;
     if (isNews || returned) lastMs = nowMs;
@@ -92,10 +140,6 @@ function modelsOf(models: readonly Model[], page: PageContext, reload: () => voi
   });
 }
 
-function isServing(state: string): boolean {
-  return ['ready', 'deprioritized', 'half_open'].includes(state);
-}
-
 function fitting(model: Model, { params }: Route): readonly Model[] {
   const { q = '', model: modelId, channel } = params;
   const text = q.toLowerCase();
@@ -116,32 +160,22 @@ function noModels({ session }: PageContext): HTMLElement {
   return empty(el('p', {}, text));
 }
 
-const looks: Readonly<
-  Record<
-    Channel['state'],
-    { readonly tone: string; readonly icon: IconName; readonly word: string }
-  >
-> = {
-  ready: { tone: 'ok', icon: 'ok', word: 'ready' },
-  deprioritized: { tone: 'warn', icon: 'down', word: 'chosen last' },
-  half_open: { tone: 'warn', icon: 'half', word: 'one call tries it' },
-  cooling_down: { tone: 'warn', icon: 'clock', word: 'cooling down' },
-  open: { tone: 'bad', icon: 'bad', word: 'circuit open' },
-  refused: { tone: 'bad', icon: 'key', word: 'credential refused' },
-  off: { tone: 'off', icon: 'off', word: 'off' },
-};
-
 function channelTable(model: Model, page: PageContext, reload: () => void): HTMLElement {
   return table<Channel>({
     label: `Channels of ${model.modelId}, by priority`,
     columns: [
-      { head: 'channel', kind: 'main', cell: (channel) => nameCell(channel, page) },
+      {
+        head: 'channel',
+        kind: 'main',
+        cell: ({ channelId, platform, dialect, upstreamModel }) =>
+          nameCell(channelId, `${platform ?? dialect}, ${upstreamModel}`, page),
+      },
       { head: 'state', kind: 'wide', cell: (channel) => stateCell(channel, page.nowMs()) },
       { head: 'priority', kind: 'number', cell: ({ priority }) => String(priority) },
       { head: 'weight', kind: 'number', cell: ({ weight }) => String(weight) },
       { head: 'in flight', kind: 'number', cell: inFlightText },
       {
-        head: 'p95 first byte',
+        head: 'p95',
         kind: 'number',
         cell: ({ firstByteP95Ms }) => durationText(firstByteP95Ms),
       },
@@ -154,39 +188,6 @@ function channelTable(model: Model, page: PageContext, reload: () => void): HTML
   });
 }
 
-function nameCell(channel: Channel, page: PageContext): Child {
-  const { channelId, dialect, platform, upstreamModel } = channel;
-  const href = page.href({ view: 'calls', params: { channel: channelId } });
-  return [
-    link(href, channelId, { class: 'id', 'data-focus': `name ${channelId}` }),
-    el('span', { class: 'below' }, `${platform ?? dialect}, ${upstreamModel}`),
-  ];
-}
-
-function stateCell(
-  { state, reason, meaning, remedy, untilMs, weight }: Channel,
-  nowMs: number,
-): Child {
-  const { tone, icon: name, word } = looks[state];
-  const backMs = untilMs === null ? undefined : Math.max(0, untilMs - nowMs);
-  const more = [
-    reason === null ? undefined : wordsOf(reason),
-    backMs === undefined ? undefined : `back in ${spanText(backMs)}`,
-    weight === 0 ? 'weight 0: gets no calls' : undefined,
-  ].filter((text) => text !== undefined);
-  return [
-    el('span', { class: 'outcome', title: meaning ?? undefined }, [
-      el('span', { class: `badge badge-${tone}` }, icon(name), word),
-      more.length === 0 ? undefined : el('span', { class: 'reason' }, more.join(', ')),
-    ]),
-    remedy === null ? undefined : el('span', { class: 'below' }, sentence(remedy)),
-  ];
-}
-
-function inFlightText({ inFlight, maxConcurrentCalls }: Channel): string {
-  return maxConcurrentCalls === null ? String(inFlight) : `${inFlight} of ${maxConcurrentCalls}`;
-}
-
 function actionColumn(
   { modelId }: Model,
   page: PageContext,
@@ -194,26 +195,19 @@ function actionColumn(
 ): readonly Column<Channel>[] {
   if (!canManage(page)) return [];
   const { changeChannels } = page.session.capabilities;
+  const edit = (channel: Channel): HTMLElement =>
+    button('Edit', () => shareDialog(channel, modelId, page, reload), {
+      'data-focus': `edit ${modelId} ${channel.channelId}`,
+      'aria-label': `Edit ${channel.channelId} of ${modelId}`,
+    });
   return [
     {
       head: 'actions',
       kind: 'action',
       cell: (channel) => {
-        const { channelId, state, weight } = channel;
-        const isOff = state === 'off' || weight === 0;
-        const label = isOff ? 'Turn on' : 'Turn off';
-        return el('span', { class: 'row-actions' }, [
-          changeChannels
-            ? button('Edit', () => shareDialog(channel, modelId, page, reload), {
-                'data-focus': `edit ${modelId} ${channelId}`,
-                'aria-label': `Edit ${channelId} of ${modelId}`,
-              })
-            : undefined,
-          button(label, () => channelSwitchDialog(channel, isOff, page, reload), {
-            'data-focus': `switch ${modelId} ${channelId}`,
-            'aria-label': `${label} ${channelId}`,
-          }),
-        ]);
+        const { channelId, state } = channel;
+        const switchable = { channelId, state, modelIds: [modelId], place: modelId };
+        return switchButtons(switchable, page, reload, changeChannels ? edit(channel) : undefined);
       },
     },
   ];

@@ -1,0 +1,129 @@
+/** The accounts and replicas of the fake gateway, and channels of any number, for fake-data.ts. */
+import { explained } from '../../src/admin/call-summary.ts';
+import type { AccountPage, AccountRow, Admin, ModelChannels } from '../../src/admin/index.ts';
+import type { FailureReason } from '../../src/failure-reasons.ts';
+import { models, nowMs } from './fake-data.ts';
+
+type Cluster = ReturnType<Admin['channels']['replicas']>;
+
+/** The channels of a gateway with these models. */
+export function fakeChannels(
+  real: Admin['channels'],
+  all: readonly ModelChannels[] = models(),
+): Admin['channels'] {
+  return {
+    ...real,
+    list: () => all,
+    accounts: async () => accountPage(all),
+    replicas: () => cluster(all),
+    test: async (_actor, channelId, { modelId = 'gpt-5-mini' } = {}) => ({
+      ...{ channelId, modelId, upstreamModel: `${channelId}-model`, passed: true, status: 200 },
+      ...{ reason: undefined, durationMs: 812, inputTokens: 14, outputTokens: 3 },
+      ...{ chargeNanos: 3_900n, costNanos: 2_600n, ...explained(undefined) },
+    }),
+  };
+}
+
+/** Models that share accounts, some of which fail in every way; or each of them. */
+export function manyModels(
+  modelCount: number,
+  channelCount: number,
+  isAllOut = false,
+): readonly ModelChannels[] {
+  const known = models().flatMap(({ channels }) => channels);
+  const bad = known.filter(({ state }) => ['open', 'refused', 'cooling_down'].includes(state));
+  return Array.from({ length: modelCount }, (_, index) => ({
+    modelId: `model-${index + 1}`,
+    aliases: [],
+    groups: ['default'],
+    channels: Array.from({ length: 3 }, (_, place) => {
+      const number = (index * 3 + place) % channelCount;
+      const from = isAllOut ? bad[number % bad.length] : known[number % known.length];
+      const channelId = `${(from ?? known[0])?.channelId}-${number}`;
+      return { ...(from ?? known[0]), channelId, priority: place };
+    }).flatMap((channel) => (isChannel(channel) ? [channel] : [])),
+  }));
+}
+
+type Row = ModelChannels['channels'][number];
+
+function isChannel(channel: Partial<Row>): channel is Row {
+  return channel.channelId !== undefined && channel.dialect !== undefined;
+}
+
+function accountPage(all: readonly ModelChannels[]): AccountPage {
+  const ids = [...new Set(all.flatMap(({ channels }) => channels.map((row) => row.channelId)))];
+  const data = ids.flatMap((id, index) => accountRow(all, id, index));
+  const rank = ({ state }: AccountRow): number =>
+    ['refused', 'open', 'half_open', 'cooling_down', 'deprioritized', 'ready', 'off'].indexOf(
+      state,
+    );
+  const sorted = data.sort((one, other) => rank(one) - rank(other));
+  return { source: 'log', fromMs: nowMs - 3_600_000, toMs: nowMs, data: sorted };
+}
+
+function accountRow(
+  all: readonly ModelChannels[],
+  channelId: string,
+  index: number,
+): readonly AccountRow[] {
+  const found = all.flatMap(({ modelId, channels }) =>
+    channels.filter((row) => row.channelId === channelId).map((channel) => ({ modelId, channel })),
+  );
+  const [first] = found;
+  if (first === undefined) return [];
+  const { hasCost: _, groups: _groups, firstByteP95Ms, ...channel } = first.channel;
+  const isFailing = !['ready', 'off'].includes(channel.state);
+  const attempts = channel.state === 'off' ? 0 : 240 + index * 31;
+  const slices = Array.from({ length: 12 }, (_, slice) => ({
+    attempts: Math.round(attempts / 12),
+    failures: isFailing && slice > 7 ? Math.round((attempts / 12) * (slice / 13)) : 0,
+  }));
+  const failures = slices.reduce((sum, slice) => sum + slice.failures, 0);
+  const firstByteP50Ms = firstByteP95Ms && Math.round(firstByteP95Ms / 3);
+  return [
+    {
+      ...channel,
+      models: found.map(({ modelId, channel: { upstreamModel, priority, weight, ...health } }) => {
+        const { state, reason, untilMs } = health;
+        return { modelId, upstreamModel, priority, weight, state, reason, untilMs };
+      }),
+      recent: { attempts, failures, slices, firstByteP50Ms, firstByteP95Ms },
+      lastFailure: isFailing ? lastFailure(channel.reason ?? 'slow', index) : undefined,
+      calls: attempts * 3,
+      chargeNanos: BigInt(attempts) * 41_000_000n,
+      costNanos: index % 3 === 0 ? undefined : BigInt(attempts) * 29_000_000n,
+    },
+  ];
+}
+
+function lastFailure(reason: FailureReason, index: number) {
+  const atMs = nowMs - (index + 1) * 17_000;
+  return { atMs, modelId: 'gpt-5-mini', reason, status: 503, ...explained(reason) };
+}
+
+/** Three replicas, of which one sees more channels out than the others. */
+function cluster(all: readonly ModelChannels[]): Cluster {
+  const channels = all
+    .flatMap((model) => model.channels)
+    .filter(({ state }) => state !== 'ready')
+    .map(({ channelId, state, reason, untilMs }) => {
+      return { channelId, upstreamModel: undefined, state, reason, untilMs };
+    });
+  const replicas = ['gw-7f9c', 'gw-2b4d', 'gw-x91k'].map((host, index) => ({
+    ...{ id: host, host, pid: 1, version: '0.1.0' },
+    startedAtMs: nowMs - (192 - index * 60) * 60_000,
+    seenAtMs: nowMs - index * 2_000,
+    channels: channels.slice(0, channels.length - index),
+  }));
+  const [self = emptyReplica] = replicas;
+  const switches = [
+    { channelId: 'openai-reserve', isOff: true, actor: 'ada@acme.example', atMs: nowMs - 720_000 },
+    { channelId: 'gemini-1', isOff: false, actor: 'bob@acme.example', atMs: nowMs - 90_000_000 },
+  ];
+  return { isShared: true, self, replicas, switches, readAtMs: nowMs };
+}
+
+const emptyReplica = {
+  ...{ id: '', host: '', pid: 0, version: '', startedAtMs: 0, seenAtMs: 0, channels: [] },
+};
