@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow host
 /**
  * The code of the README and of the pages of hosts runs as it stands there, with a fake upstream in
  * place of OpenAI.

@@ -61,8 +61,8 @@ function problemsOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, rea
 }
 
 /**
- * Each block is a module in a folder that does not exist. The `gateway.js` that others import is the
- * one that the page exports, or else that of the README.
+ * Each block is a module in a folder that does not exist. The `gateway.js` that others import is
+ * the one that the page exports, or else that of the README.
  */
 function filesOf(folder: string, blocks: readonly string[]): ReadonlyMap<string, string> {
   const isGateway = (code: string): boolean => code.includes('export const gateway =');

@@ -164,7 +164,7 @@ it('a cache of answers', async () => {
   const { cachedAnswers } = await recipe<{
     cachedAnswers: (client: UpstreamClient, answers: Map<string, unknown>) => UpstreamClient;
   }>('A cache of answers');
-  const { call } = await serving({ upstream: cachedAnswers(undiciClient(), new Map<string, never>()) });
+  const { call } = await serving({ upstream: cachedAnswers(undiciClient(), new Map()) });
 
   const first = await (await call('any')).json();
   const second = await (await call('any')).json();
