@@ -26,7 +26,9 @@ export type UnknownResolution =
   | { readonly ran: true; readonly chargeNanos?: Nanos };
 
 /** The store's answer; `already` and `conflict` change nothing. */
-export type ResolveResult = SettleResult | ReleaseResult;
+export type ResolveResult = WithoutBalances<SettleResult> | ReleaseResult;
+
+type WithoutBalances<T> = T extends unknown ? Omit<T, 'balances'> : never;
 
 /**
  * Settles or releases the hold, and writes the result to the usage log.
@@ -52,8 +54,9 @@ export async function resolveUnknown(
     period,
     amount: heldNanos === 0n ? 0n : chargeNanos,
   }));
-  const result = await endHold(record, lines, resolution, quota, ports);
-  reportCrossings(result, lines, record, emit);
+  const ended = await endHold(record, lines, resolution, quota, ports);
+  reportCrossings(ended, lines, record, emit);
+  const { balances: _, ...result } = { balances: undefined, ...ended };
   if (!needsRecord(result, lines)) return result;
   const resolved = resolvedRecord(record, resolution, chargeNanos);
   try {
@@ -70,8 +73,8 @@ function endHold(
   { ran }: UnknownResolution,
   quota: QuotaStore,
   ports: PortCalls,
-): MaybePromise<ResolveResult> {
-  return ports.ask<ResolveResult>(
+): MaybePromise<SettleResult | ReleaseResult> {
+  return ports.ask<SettleResult | ReleaseResult>(
     'quota',
     ran ? 'settle' : 'release',
     isResolveResult,
