@@ -220,7 +220,7 @@ async function previewPrice(deps: AdminDeps, modelId: string, price: Price): Pro
 }
 
 /** `input 0.15, output 0.6`: a price in one line, for the audit trail. */
-export function priceText(price: Price): string {
+function priceText(price: Price): string {
   const json = writtenPrice(price);
   if (json.per === 'free') return 'free';
   if (price.per === 'image') {

@@ -71,8 +71,8 @@ export interface CatalogVersions {
    * poll. A version that this process can't serve, even if only a secret is missing, is not
    * written, because a starting gateway would have no other version to serve.
    *
-   * @throws ConfigurationError that names each mistake and says how to fix it; CatalogConflict
-   *   where the newest version is not `after`; StoreUnavailable
+   * @throws ConfigurationError that names each mistake and says how to fix it; an error named
+   *   `CatalogConflict` where the newest version is not `after`; StoreUnavailable
    */
   publish(models: readonly PublishedModel[], options?: PublishOptions): Promise<CatalogVersion>;
   /** The same for models in the JSON form of docs/catalog.md. */
@@ -121,7 +121,7 @@ export interface StoredCatalog {
 }
 
 /** Another version than the expected one is the newest. */
-export class CatalogConflict extends Error {
+class CatalogConflict extends Error {
   override readonly name = 'CatalogConflict';
   /** The newest version. */
   readonly newest: number;

@@ -22,11 +22,11 @@ function pathOf({ path }: (typeof routes)[number]): string {
   return path.replace('{id}', 'some-id');
 }
 
-/** `/keys/{id}/top-up` is `key.top_up`, `/keys` itself issues one, and `/owners` creates one. */
+/** `/keys/{id}/top-up` is `key.top_up`; `/keys` itself issues one. */
 function actionAt(path: string): string {
-  const [things = '', verb = things === 'owners' ? 'create' : 'issue'] = path
-    .split('/')
-    .filter((part) => part !== '' && part !== 'some-id');
+  const [, things = '', ...rest] = path.split('/');
+  const usual = things === 'owners' ? 'create' : 'issue';
+  const verb = rest.find((part) => part !== 'some-id') ?? usual;
   return `${things.slice(0, -1)}.${verb.replace('-', '_')}`;
 }
 

@@ -19,7 +19,7 @@ const usual: Omit<CatalogModel, 'modelId' | 'price'> = {
 const place = { platform: undefined, priority: 0, weight: 1, groups: undefined } as const;
 
 /** A model for each kind of price. */
-export function catalogModels(): readonly CatalogModel[] {
+function catalogModels(): readonly CatalogModel[] {
   return [
     {
       ...usual,
@@ -89,7 +89,7 @@ function version(number: number, change: Partial<CatalogVersion>): CatalogVersio
 }
 
 /** Versions that say what they changed, and one that does not. */
-export function catalogVersionList(): readonly CatalogVersion[] {
+function catalogVersionList(): readonly CatalogVersion[] {
   const changed = { modelId: 'gpt-5-mini', member: 'price.input', before: '0.3', after: '0.25' };
   const added = { modelId: 'llama-local', member: '', before: undefined, after: 'free, 1 channel' };
   const weight = { modelId: 'gpt-5-mini', member: 'channels.azure-sweden.weight' };

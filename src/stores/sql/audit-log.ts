@@ -22,7 +22,7 @@ const insertion: SqlInsert = {
   conflict: 'DO NOTHING',
 };
 
-export function auditStatements({ table, unlocked }: SqlDialect) {
+function auditStatements({ table, unlocked }: SqlDialect) {
   const audit = table('audit');
   const action = 'CAST($2 AS text)';
   const isOfKind = `substr(a.action, 1, length(${action}) + 1) = ${action} || '.'`;

@@ -33,7 +33,7 @@ function isRateName(name: string): name is RateName {
 type Rates = { readonly [Name in RateName]?: string | null };
 
 /** The rates that are stated, with their names. */
-export function statedRates(rates: Rates): readonly (readonly [name: string, rate: string])[] {
+function statedRates(rates: Rates): readonly (readonly [name: string, rate: string])[] {
   return allRates.flatMap((name) => {
     const rate = rates[name];
     return rate === undefined || rate === null ? [] : [[rateNames[name], rate] as const];
