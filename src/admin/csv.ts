@@ -17,7 +17,7 @@ function cellText(cell: Cell): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** A row of a CSV file: where it begins, counting lines from 1, and its cells as they were meant. */
+/** A row of a CSV file: the line in which it begins, from 1 on, and its cells without quotes. */
 export interface CsvRow {
   readonly line: number;
   readonly cells: readonly string[];

@@ -128,12 +128,13 @@ function report(given: Given, batch: IssuedBatch, secrets: string): void {
   for (const warning of warnings) around.err(`${warning}\n`);
   if (existed > 0) {
     around.err(
-      `${existed} keys existed and were left as they are: the rows "existed" of ${secrets} have no ` +
-        'secret. If an earlier run lost it, remove such a key and repeat the batch, or rotate it.\n',
+      `${existed} keys existed and were left as they are: their rows of ${secrets} have no secret. ` +
+        'If an earlier run lost it, remove such a key and repeat the batch, or rotate it.\n',
     );
   }
   if (failed > 0) {
-    const message = `${failed} keys were not issued: ${problem} Repeat the batch with a new --secrets.`;
+    const remedy = 'Repeat the batch with a new --secrets.';
+    const message = `${failed} keys were not issued: ${problem} ${remedy}`;
     throw new CommandError(exitCodes.unreachable, message);
   }
 }

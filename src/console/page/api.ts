@@ -71,7 +71,7 @@ interface ErrorMembers {
   }[];
 }
 
-/** How long a request and its reply usually may take. Browsers queue requests without a time limit. */
+/** How long most requests and their replies may take. Browsers queue requests without limit. */
 const answerMs = 30_000;
 
 async function withinTime<T>(

@@ -182,8 +182,8 @@ function secretsStep(batch: IssuedBatch, rows: readonly KeyRow[], dialog: OpenDi
     `${keysText(issued)} issued. Their secrets are in this file, and nowhere else:`,
     existed === 0
       ? undefined
-      : `${countText(existed)} existed and were left as they are. Their rows have no secret: if it ` +
-        'was lost, remove such a key and repeat the batch, or rotate it.',
+      : `${countText(existed)} existed and were left as they are. Their rows have no secret: if ` +
+        'it was lost, remove such a key and repeat the batch, or rotate it.',
     failed === 0
       ? undefined
       : `${countText(failed)} were not issued: ${problem} Repeat the batch under the same name.`,

@@ -94,7 +94,7 @@ function countOf(field: Field, name: string): number | null {
 
 const dayMs = 86_400_000;
 
-/** The last day of a key, which is valid until its end. A time that stays as it is keeps its hour. */
+/** The last day of a key, which is valid until its end. An expiry that stays keeps its hour. */
 function expiryField(knownMs: number | null) {
   const known = knownMs === null ? '' : new Date(knownMs - 1).toISOString().slice(0, 10);
   const field = textField('expiresAtMs', 'Last day, UTC', { type: 'date', value: known });
@@ -196,12 +196,15 @@ function offerOf(id: string, values: readonly string[]): HTMLElement {
 const units = ['calls', 'tokens'] as const;
 const periods = ['minute', 'hour', 'day'] as const;
 
-/** Limits of all models as a grid of numbers, and the others as text. */
-export function rateFields(known: Rates) {
-  const lines = rateLinesOf(known);
-  const isPlain = ({ model, subject }: (typeof lines)[number]): boolean =>
-    model === undefined && subject === undefined;
-  const cells = units.flatMap((of) =>
+type Lines = ReturnType<typeof rateLinesOf>;
+
+function isPlain({ model, subject }: Lines[number]): boolean {
+  return model === undefined && subject === undefined;
+}
+
+/** A number for each unit and period, which limits all models together. */
+function rateCells(lines: Lines) {
+  return units.flatMap((of) =>
     periods.map((per) => {
       const line = lines.find((one) => isPlain(one) && one.of === of && one.per === per);
       const name = `rate-${of}-${per}`;
@@ -216,6 +219,12 @@ export function rateFields(known: Rates) {
       return { of, per, name, input };
     }),
   );
+}
+
+/** Limits of all models as a grid of numbers, and the others as text. */
+export function rateFields(known: Rates) {
+  const lines = rateLinesOf(known);
+  const cells = rateCells(lines);
   const others = textField('rates', 'Limits of single models', {
     value: lines
       .filter((line) => !isPlain(line))
