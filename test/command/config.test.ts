@@ -18,6 +18,18 @@ describe('tollgate.json', () => {
     expect(models?.[0]?.channels[0]?.credential).toBe('the-account-key');
   });
 
+  it('takes two secrets of notifications, from variables only', async () => {
+    const reference = '\u0024{SIGNING}';
+    const secrets = (...of: readonly string[]) => changed(whole, ['notify', 0, 'secret'], [...of]);
+
+    const { config } = await read(secrets(reference, reference));
+    const message = await refusal(secrets(reference, env.SIGNING));
+
+    expect(config.notify?.[0]?.secret).toEqual([env.SIGNING, env.SIGNING]);
+    expect(message).toContain('notify[0].secret[1] is a secret.');
+    expect(message).not.toContain(env.SIGNING);
+  });
+
   it('names each member of a wrong type by its path', async () => {
     const paths = pathsIn(whole);
     for (const path of paths) {

@@ -87,7 +87,7 @@ export const whole: JsonValue = {
   notify: [
     {
       url: 'https://ops.example/hook',
-      secret: ['\u0024{SIGNING}', '\u0024{SIGNING}'],
+      secret: '\u0024{SIGNING}',
       on: ['budget.reached', 'channel.out'],
       metadata: ['user'],
       name: 'pager',
