@@ -49,7 +49,7 @@ const sizes = {
 };
 
 describe('a series', () => {
-  it('has each call once: under its name, if it is one of the largest, otherwise in others', async () => {
+  it('has each call once, under its name if that is one of the largest', async () => {
     const measures = fc.constantFrom('charge', 'calls', 'tokens');
     const steps = fc.constantFrom('hour', 'day');
     const top = fc.integer({ min: 1, max: 9 });
@@ -139,7 +139,7 @@ it('reports by time have the latest first, and others the most expensive', async
   expect(await namesOf('model')).toEqual(['m1', 'm3', 'm0', 'm2']);
 });
 
-it('the currency and the time zone are in the session, and amounts in units in the CSV', async () => {
+it('the session has the currency and the time zone, and the CSV has units', async () => {
   const usage = memoryUsageSink();
   const costs = { chargeNanos: 1_500_000_000n, costNanos: 1_750_000_000n };
   usage.record(usageRecord({ startedAtMs: startMs, ...costs }));
