@@ -138,5 +138,3 @@ async function change(
     before: before.filter(({ modelId }) => changed.includes(modelId)),
   };
 }
-
-}
