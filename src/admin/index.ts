@@ -51,8 +51,6 @@ export type {
   Resolution,
   Resolved,
 } from './calls.ts';
-export type { ChannelRow, ModelChannels, ReplicaState } from './channel-list.ts';
-export type { ChannelTested, TestOptions } from './channel-tests.ts';
 export type {
   AdminCatalogs,
   CatalogCheck,
@@ -61,6 +59,8 @@ export type {
   VersionRange,
 } from './catalog.ts';
 export type { CatalogChannel, CatalogModel, ModelLimit } from './catalog-models.ts';
+export type { ChannelRow, ModelChannels, ReplicaState } from './channel-list.ts';
+export type { ChannelTested, TestOptions } from './channel-tests.ts';
 export type {
   AdminChannels,
   ChannelChanged,
