@@ -97,6 +97,9 @@ export function adminErrorOf(error: unknown): AdminError {
     const message = error instanceof Object && 'message' in error ? String(error.message) : '';
     return new AdminError('invalid_request', message, { cause: error });
   }
+  if (errorName(error) === 'CatalogConflict' && error instanceof Error) {
+    return new AdminError('conflict', error.message, { cause: error });
+  }
   if (isGatewayError(error) && error.code !== 'store_unavailable') {
     return new AdminError('invalid_request', error.message, { cause: error });
   }

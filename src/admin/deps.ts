@@ -1,5 +1,5 @@
 /** What the parts of the admin library share: the host's stores, and pages of lists. */
-import type { ChannelChange, PublishedModel } from '../catalog/published-catalog.ts';
+import type { CatalogVersions } from '../catalog/catalog-versions.ts';
 import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
@@ -38,13 +38,9 @@ export interface AdminOwnerTable
     Partial<Omit<OwnerTable, 'get' | 'page'>> {}
 
 /** A catalog with the optional methods that operators need. */
-export interface AdminCatalog extends Catalog {
+export interface AdminCatalog extends Catalog, Partial<CatalogVersions> {
   /** All models and wildcards. Every catalog of the package can list them. */
   models?(): readonly ListedModel[];
-  /** Only catalogs in a database. */
-  publish?(models: readonly PublishedModel[]): Promise<void>;
-  /** Only catalogs in a database. */
-  changeChannel?(channelId: string, change: ChannelChange): Promise<readonly string[]>;
 }
 
 /** The queries of a usage sink; those for memory and databases have them. */

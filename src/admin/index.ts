@@ -1,7 +1,17 @@
 /** The entry point `tollgate/admin`: the admin library, and its interface over HTTP. */
 
+export type { CatalogDifference } from '../catalog/catalog-diff.ts';
+export type {
+  CatalogVersion,
+  CatalogVersions,
+  PublishOptions,
+  StoredCatalog,
+} from '../catalog/catalog-versions.ts';
 export { failureMeanings } from '../failure-meanings.ts';
 export type { FailureMeaning } from '../host-failures.ts';
+export type { AuditLog, AuditPage, AuditQuery, AuditRecord } from '../ports/audit-log.ts';
+export type { PriceJson } from '../prices/price-json.ts';
+export { type MemoryAuditLog, memoryAuditLog } from '../stores/memory/audit-log.ts';
 export {
   type Admin,
   type AdminCapabilities,
@@ -15,7 +25,15 @@ export {
   adminStatusOf,
   isAdminError,
 } from './admin-error.ts';
-export type { AdminAction, Audit, AuditChange, AuditEntry, AuditListener } from './audit.ts';
+export type {
+  AdminAction,
+  Audit,
+  AuditChange,
+  AuditEntry,
+  AuditListener,
+  AuditTrailPage,
+  AuditTrailQuery,
+} from './audit.ts';
 export type { TopUp } from './balance-changes.ts';
 export type {
   AttemptDetail,
@@ -34,8 +52,14 @@ export type {
 } from './calls.ts';
 export type {
   AdminCatalogs,
-  AdminChannels,
   CatalogCheck,
+  PricePreview,
+  VersionDiff,
+  VersionRange,
+} from './catalog.ts';
+export type { CatalogChannel, CatalogModel, ModelLimit } from './catalog-models.ts';
+export type {
+  AdminChannels,
   ChannelChanged,
   ChannelRow,
   ChannelSwitch,

@@ -11,18 +11,22 @@ import { type AdminServer, adminServer, adminSetup, anyone, changing } from './a
 const paths = [
   { method: 'GET', path: '/session' },
   { method: 'GET', path: '/openapi.json' },
-  ...routes.map(({ method, path }) => ({ method, path: path.replace('{id}', 'some-id') })),
+  ...routes.map((route) => ({ method: route.method, path: pathOf(route) })),
 ] as const;
-/** The only POST that changes nothing. Stated here, because a route may claim it wrongly. */
-const readingPaths = ['/catalog/validate'];
+/** The POSTs that change nothing. Stated here, because a route may claim it wrongly. */
+const readingPaths = ['/catalog/validate', '/models/some-id/preview-price'];
 const posts = paths.filter(({ method }) => method === 'POST');
 const changes = posts.filter(({ path }) => !readingPaths.includes(path));
 
-/** `/keys/{id}/top-up` is `key.top_up`, and `/keys` itself issues one. */
+function pathOf({ path }: (typeof routes)[number]): string {
+  return path.replace('{id}', 'some-id');
+}
+
+/** `/keys/{id}/top-up` is `key.top_up`; `/keys` itself issues one. */
 function actionAt(path: string): string {
-  if (path === '/keys/batch') return 'key.batch';
-  const usual = path.startsWith('/owners') ? 'create' : 'issue';
-  const [, things = '', , verb = usual] = path.split('/');
+  const [, things = '', ...rest] = path.split('/');
+  const usual = things === 'owners' ? 'create' : 'issue';
+  const verb = rest.find((part) => part !== 'some-id') ?? usual;
   return `${things.slice(0, -1)}.${verb.replace('-', '_')}`;
 }
 
@@ -257,7 +261,7 @@ describe('every change', () => {
     ];
 
     for (const { path } of posts) {
-      const { maxBodyBytes = 65_536 } = routes.find((route) => route.path === path) ?? {};
+      const { maxBodyBytes = 65_536 } = routes.find((route) => pathOf(route) === path) ?? {};
       const tooLarge = `{"a":"${'x'.repeat(maxBodyBytes)}"}`;
       for (const [body, status] of [...bodies, [tooLarge, 413] as const]) {
         const reply = await server.call({ method: 'POST', path, headers: changing, body });

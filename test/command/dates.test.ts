@@ -8,6 +8,7 @@ import { adminSetup } from '../admin/admin-host.ts';
 import { commandFolder } from './called.ts';
 
 const needed: Readonly<Record<string, readonly string[]>> = {
+  'keys edit': ['ada'],
   'keys issue': ['--group', 'staff', '--limit', '5'],
   'usage delete': ['--yes'],
 };

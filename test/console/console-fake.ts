@@ -13,6 +13,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AdminSetup, adminSetup } from '../admin/admin-host.ts';
 import { defaultModels } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
+import { auditRecords, fakeCatalog } from './fake-catalog.ts';
 import { call, callPage, dayNow, detail, models, nowMs, refusal, wellNow } from './fake-data.ts';
 import { fakeUsage } from './fake-usage.ts';
 
@@ -27,6 +28,8 @@ export interface FakeState {
   calls: Admin['calls'];
   usage: Admin['usage'];
   channels: Admin['channels'];
+  catalog: Admin['catalog'];
+  audit: Pick<Admin['audit'], 'list'>;
   capabilities: Partial<Admin['capabilities']>;
 }
 
@@ -65,6 +68,8 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     calls: fakeCalls(real),
     usage: fakeUsage(real.usage),
     channels: { ...real.channels, list: models },
+    catalog: fakeCatalog(real.catalog),
+    audit: { list: async () => ({ data: auditRecords(), next: undefined, source: 'log' }) },
     capabilities: {},
     ...change,
   };
@@ -123,13 +128,21 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
     get channels() {
       return state.channels;
     },
+    get catalog() {
+      return state.catalog;
+    },
+    get audit() {
+      return { ...real.audit, ...state.audit };
+    },
     get capabilities() {
       return { ...real.capabilities, ...allCapabilities, ...state.capabilities };
     },
   };
 }
 
-const allCapabilities = { usageReports: true, usageRecords: true, changeChannels: true };
+const allCapabilities = {
+  ...{ usageReports: true, usageRecords: true, changeChannels: true, changePrices: true },
+};
 
 function fakeCalls(real: Admin): Admin['calls'] {
   return {

@@ -176,7 +176,7 @@ async function answerOf<R extends IncomingMessage>(
     if (action !== undefined && !admin.audit.hasEntryOf(error)) {
       const target = id === '' ? undefined : id;
       const subject = { actor: access.actor, action, target, change: {} };
-      admin.audit.refused(subject, adminErrorOf(error).code);
+      await admin.audit.refused(subject, adminErrorOf(error).code);
     }
     throw error;
   }

@@ -2,11 +2,17 @@
  * The replies by their names in the OpenAPI document. `npm run generate` writes their schemas, in
  * reply-schemas.json, from these types and their comments.
  */
+
+import type { CatalogVersion } from '../../catalog/catalog-versions.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
+import type { PriceJson } from '../../prices/price-json.ts';
 import type { Reconciliation } from '../../stores/sql/reconcile.ts';
 import type { AdminErrorCode, AdminProblem } from '../admin-error.ts';
+import type { AuditTrailPage } from '../audit.ts';
 import type { CallPage, CallsOfRequest, Resolved } from '../calls.ts';
-import type { CatalogCheck, ChannelChanged, ModelChannels } from '../channels.ts';
+import type { CatalogCheck, PricePreview, VersionDiff } from '../catalog.ts';
+import type { CatalogModel } from '../catalog-models.ts';
+import type { ChannelChanged, ModelChannels } from '../channels.ts';
 import type { Page } from '../deps.ts';
 import type { IssuedBatch } from '../key-batch.ts';
 import type { KeySummary } from '../key-summary.ts';
@@ -19,10 +25,15 @@ import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
 export interface Replies {
+  readonly Audit: AuditTrailPage;
   readonly Books: { readonly data: readonly Reconciliation[] };
   readonly CallPage: CallPage;
   readonly CallsOfRequest: CallsOfRequest;
+  readonly Catalog: { readonly data: readonly CatalogModel[] };
   readonly CatalogCheck: CatalogCheck;
+  readonly CatalogDiff: VersionDiff;
+  readonly CatalogHistory: { readonly data: readonly CatalogVersion[] };
+  readonly CatalogVersion: CatalogVersion;
   readonly ChannelChanged: ChannelChanged;
   readonly Error: ErrorReply;
   readonly FailureReason: FailureReason;
@@ -35,6 +46,8 @@ export interface Replies {
   readonly Owner: OwnerSummary;
   readonly OwnerDetail: OwnerDetail;
   readonly OwnerPage: Page<OwnerSummary>;
+  readonly PriceJson: PriceJson;
+  readonly PricePreview: PricePreview;
   readonly RefusalReasons: { readonly data: readonly RefusalReason[] };
   readonly Refusals: RefusalReportPage;
   readonly Removed: Readonly<Record<never, never>>;

@@ -3,7 +3,9 @@
  * keep, so that all stores behave alike.
  */
 import { AdminError } from '../admin-error.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { callRoutes, refusalRoutes } from './call-routes.ts';
+import { catalogRoutes } from './catalog-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { ownerRoutes } from './owner-routes.ts';
@@ -16,6 +18,8 @@ export const routes: readonly Route[] = [
   ...keyRoutes,
   ...ownerRoutes,
   ...channelRoutes,
+  ...catalogRoutes,
+  ...auditRoutes,
 ];
 
 const maxIdLength = 256;

@@ -15,9 +15,11 @@ import { button, el, hiddenText, link, refill } from './dom.ts';
 import { clockText, spanText } from './format.ts';
 import { failure, loading } from './panel.ts';
 import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from './route.ts';
+import { auditView } from './views/audit.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
-import { keysView } from './views/keys.ts';
+import { keysView } from './views/keys/keys.ts';
+import { modelsView } from './views/models.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';
 
@@ -28,6 +30,8 @@ const views: Readonly<Record<ViewName, { readonly title: string; open(page: Page
     spend: { title: 'Spend', open: spendView },
     keys: { title: 'Keys', open: keysView },
     channels: { title: 'Channels', open: channelsView },
+    models: { title: 'Models', open: modelsView },
+    audit: { title: 'Audit', open: auditView },
   };
 
 const shownMs = 6_000;

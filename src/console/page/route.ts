@@ -3,7 +3,7 @@
  */
 
 /** The views, in the order of the tabs. */
-export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels'] as const;
+export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels', 'models', 'audit'] as const;
 
 export type ViewName = (typeof viewNames)[number];
 

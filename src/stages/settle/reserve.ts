@@ -1,6 +1,7 @@
 /** Holds the quota of a call on every subject that its key is charged to, in one atomic step. */
 
 import { none, root } from '../../bytes/json/tape.ts';
+import type { Clock } from '../../clock.ts';
 import { GatewayError, isGatewayError } from '../../errors.ts';
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
@@ -19,14 +20,15 @@ import { isPending } from '../ports/port-calls.ts';
 import { tooManyConcurrentCalls } from '../refuse.ts';
 import { outputBound } from './hold.ts';
 import type { Outbox } from './outbox.ts';
+import { refusalLevels } from './quota-levels.ts';
 import { type HeldSubject, isCharged, type Reservation } from './settlement.ts';
 
 export type Reserve = (admitted: Admitted) => MaybePromise<Reservation>;
 
 /** The function throws `insufficient_quota`, `rate_limited` or `store_unavailable`. */
-export function reserver(emit: EventListener, outbox: Outbox): Reserve {
+export function reserver(emit: EventListener, outbox: Outbox, clock: Clock): Reserve {
   const periodFor = periodNames();
-  const reportLevels = quotaLevels(emit);
+  const reportRefused = refusalLevels(emit, () => clock.monotonicMs());
   return (admitted) => {
     const { key, model, hold: planned, received } = admitted;
     const { settings, ports } = received;
@@ -42,8 +44,12 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, subjects, nanos };
     const granted = (result: ReserveResult): Reservation => {
-      reportLevels(lines, result);
       if (result.status === 'held') return hold;
+      if (result.status === 'insufficient') {
+        const line = lines.find(({ subject }) => subject === result.subject);
+        const call = { keyId: key.id, metadata: admitted.metadata, partition, ports };
+        if (line !== undefined) void reportRefused({ ...call, line, quota: settings.quota });
+      }
       throw reserveError(result, { key, nanos, shorter: shorterReply(admitted) });
     };
     const failed = (error: unknown): never => {
@@ -270,56 +276,6 @@ function noSubject({ id }: ApiKey, model: Model): GatewayError {
         `names ${JSON.stringify(model.id)}: add it, or a subject without \`models\`.`,
     },
   );
-}
-
-type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
-
-/** The reported levels are kept for this many subjects and periods; the oldest are dropped. */
-const maxReported = 10_000;
-
-/**
- * Makes the reporter.
- *
- * Only lines that carry their limit can be judged, because stores return what is left and not the
- * limit. The call's own hold does not count as used, because its charge is mostly far lower.
- */
-export function quotaLevels(emit: EventListener): QuotaLevels {
-  const reported = new Map<string, 80 | 95>();
-
-  const reportOnce = (
-    { subject, period, limit }: QuotaLine,
-    remainingNanos: bigint,
-    percent: 80 | 95,
-  ): void => {
-    const name = `${subject} ${period}`;
-    const reportedPercent = reported.get(name);
-    if (limit === undefined || (reportedPercent !== undefined && reportedPercent >= percent))
-      return;
-    reported.delete(name);
-    reported.set(name, percent);
-    const [oldest] = reported.size > maxReported ? reported.keys() : [];
-    if (oldest !== undefined) reported.delete(oldest);
-    emit({ type: 'quota_low', subject, period, percent, limitNanos: limit, remainingNanos });
-  };
-
-  const judge = (line: QuotaLine, left: bigint): void => {
-    const { limit } = line;
-    if (limit === undefined || limit === 0n || left * 5n > limit) return;
-    reportOnce(line, left, left * 20n > limit ? 80 : 95);
-  };
-
-  return (lines, result) => {
-    if (result.status === 'held') {
-      for (let index = 0; index < lines.length; index += 1) {
-        const line = lines[index];
-        const left = result.available[index];
-        if (line !== undefined && left !== undefined) judge(line, left + line.amount);
-      }
-    } else if (result.status === 'insufficient') {
-      const line = lines.find(({ subject }) => subject === result.subject);
-      if (line !== undefined) judge(line, result.available);
-    }
-  };
 }
 
 interface ShorterReply {

@@ -4,6 +4,7 @@
  */
 
 import { ConfigurationError } from '../../errors.ts';
+import type { EventListener } from '../../events.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -17,6 +18,7 @@ import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { isAnything, isResolveResult } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
+import { reportCrossings } from './quota-levels.ts';
 
 /** The host's finding. A call that ran without a stated charge is charged what was held. */
 export type UnknownResolution =
@@ -24,7 +26,9 @@ export type UnknownResolution =
   | { readonly ran: true; readonly chargeNanos?: Nanos };
 
 /** The store's answer; `already` and `conflict` change nothing. */
-export type ResolveResult = SettleResult | ReleaseResult;
+export type ResolveResult = WithoutBalances<SettleResult> | ReleaseResult;
+
+type WithoutBalances<T> = T extends unknown ? Omit<T, 'balances'> : never;
 
 /**
  * Settles or releases the hold, and writes the result to the usage log.
@@ -36,7 +40,7 @@ export async function resolveUnknown(
   record: UsageRecord,
   resolution: UnknownResolution,
   { quota, usage }: Settings,
-  ports: PortCalls,
+  { ports, emit }: { readonly ports: PortCalls; readonly emit: EventListener },
 ): Promise<ResolveResult> {
   if (!isOpen(record)) {
     throw new ConfigurationError(
@@ -50,7 +54,9 @@ export async function resolveUnknown(
     period,
     amount: heldNanos === 0n ? 0n : chargeNanos,
   }));
-  const result = await endHold(record, lines, resolution, quota, ports);
+  const ended = await endHold(record, lines, resolution, quota, ports);
+  reportCrossings(ended, lines, record, emit);
+  const { balances: _, ...result } = { balances: undefined, ...ended };
   if (!needsRecord(result, lines)) return result;
   const resolved = resolvedRecord(record, resolution, chargeNanos);
   try {
@@ -67,8 +73,8 @@ function endHold(
   { ran }: UnknownResolution,
   quota: QuotaStore,
   ports: PortCalls,
-): MaybePromise<ResolveResult> {
-  return ports.ask<ResolveResult>(
+): MaybePromise<SettleResult | ReleaseResult> {
+  return ports.ask<SettleResult | ReleaseResult>(
     'quota',
     ran ? 'settle' : 'release',
     isResolveResult,

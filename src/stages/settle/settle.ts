@@ -18,6 +18,7 @@ import { reportEnd } from '../request-events.ts';
 import { type Charge, type ChargedCall, chargeFor, costNanosOf, observedNanos } from './charge.ts';
 import type { Hold } from './hold.ts';
 import type { Delivery, Outbox } from './outbox.ts';
+import { reportCrossings } from './quota-levels.ts';
 import { type CallEnd, isCharged, type Reservation, type Settlement } from './settlement.ts';
 
 interface SettledCall extends ChargedCall {
@@ -180,8 +181,9 @@ class CallSettlement implements Settlement, SettledCall {
     this.#isClosed = true;
     const { outbox, onClose } = this.#deps;
     onClose();
-    const { reservation, requestId, quota, emit } = this;
-    const { call, received } = this.admitted;
+    const { reservation, requestId, quota, emit, keyId } = this;
+    const { call, received, metadata } = this.admitted;
+    const whose = { keyId, metadata };
     const { settings, ports } = received;
     try {
       const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
@@ -190,7 +192,10 @@ class CallSettlement implements Settlement, SettledCall {
       const outcome = { callEnd, rule, charge, durationMs };
       if (this.#rates !== undefined) correctRates(this.#rates, this, outcome);
       const end = holdEnd(reservation, this.admitted.model, { rule, charge });
-      const delivery: Delivery = { requestId, end, quota, ports, emit };
+      const delivery: Delivery = {
+        ...{ requestId, end, quota, ports, emit },
+        onSettled: (result, lines) => reportCrossings(result, lines, whose, emit),
+      };
       if (rule === 'pend') {
         const record = recordOf(this, outcome, false);
         // The record is written first. If the process died between the two steps, a long hold would

@@ -83,6 +83,7 @@ export type SqlTable =
   | 'owners'
   | 'claims'
   | 'catalogs'
+  | 'audit'
   | 'usage'
   | 'refusals'
   | 'kept'

@@ -14,6 +14,7 @@ const tables: Readonly<Record<SqlTable, string>> = {
   owners: 'tollgate_owner',
   claims: 'tollgate_claim',
   catalogs: 'tollgate_catalog',
+  audit: 'tollgate_audit',
   usage: 'tollgate_usage',
   refusals: 'tollgate_refusal',
   kept: 'tollgate_kept',
