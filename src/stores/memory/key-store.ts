@@ -83,24 +83,16 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
   const keys = new Map<string, ApiKey>();
   const digests = new Map<string, string>();
   const owners = memoryOwners((id) => [...keys.values()].some(({ owner }) => owner === id));
-  const checkOwner = ({ owner }: Pick<ApiKey, 'owner'>): void => {
-    if (owner !== undefined && owners.get(owner) === undefined)
-      throw ownerMissing('memoryKeyStore', owner);
-  };
-
   const keyOf = (id: string): ApiKey | undefined => keys.get(digests.get(id) ?? '');
 
   const store: MemoryKeyStore = {
-    find: (secret) => {
-      const key = keys.get(digestSecret(secret, pepper));
-      return key?.owner === undefined ? key : owners.joinedTo(key, key.owner);
-    },
+    find: (secret) => owners.joinedTo(keys.get(digestSecret(secret, pepper))),
     add: (secret, key) => {
       if (!entrySchema.safeParse({ secret, key }).success) throw notAnEntry();
       if (!allowWeakKeys && isWeakSecret(secret)) throw weakSecret(key.id);
       const digest = digestSecret(secret, pepper);
       if (digests.has(key.id) || keys.has(digest)) throw taken(key.id);
-      checkOwner(key);
+      owners.check(key);
       digests.set(key.id, digest);
       keys.set(digest, { ...key });
     },
@@ -114,7 +106,7 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
       const key = keyOf(id);
       if (digest === undefined || key === undefined) return false;
       const next = changed(key, change);
-      checkOwner(next);
+      owners.check(next);
       keys.set(digest, { ...next, id });
       return true;
     },
@@ -173,7 +165,9 @@ function pageOf(keys: readonly ApiKey[], query: KeyPageQuery | undefined): KeyPa
 
 interface MemoryOwners extends OwnerTable {
   get(id: string): KeyOwner | undefined;
-  joinedTo(key: ApiKey, ownerId: string): ApiKey;
+  joinedTo(key: ApiKey | undefined): ApiKey | undefined;
+  /** @throws ConfigurationError where the owner of the key does not exist */
+  check(key: ApiKey): void;
 }
 
 interface JoinedKey {
@@ -209,8 +203,13 @@ function memoryOwners(isNamed: (id: string) => boolean): MemoryOwners {
       return true;
     },
     remove: (id) => !isNamed(id) && owners.delete(id),
-    joinedTo: (key, ownerId) => {
-      const owner = owners.get(ownerId);
+    check: ({ owner }) => {
+      if (owner === undefined || owners.has(owner)) return;
+      throw ownerMissing('memoryKeyStore', owner);
+    },
+    joinedTo: (key) => {
+      if (key?.owner === undefined) return key;
+      const owner = owners.get(key.owner);
       const last = known.get(key);
       if (last !== undefined && last.owner === owner) return last.joined;
       const joinedKey = joined(key, owner);

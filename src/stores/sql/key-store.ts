@@ -4,6 +4,7 @@ import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { changed, type KeyChange } from '../../ports/key-owner.ts';
 import {
+  type CheckedKeyPage,
   checkKeyPage,
   type KeyPage,
   type KeyPageQuery,
@@ -179,15 +180,21 @@ function keyTable(
       return row === undefined ? undefined : keyFrom(row);
     },
     page: async (query) => {
-      const { metadata, after, limit, ...filter } = checkKeyPage(query);
-      const { search = null, group = null, owner = null, disabled = null } = filter;
-      const [[name = null, value = null] = [], [otherName = null, other = null] = []] = metadata;
-      const labels = [name, value, otherName, other];
-      const values = [after, search, group, owner, disabled, BigInt(limit + 1), ...labels];
-      return keyPageOf((await engine.read(sql.page, values)).map(keyFrom), limit);
+      const { limit, ...filter } = checkKeyPage(query);
+      const rows = await engine.read(sql.page, pageValues(filter, BigInt(limit + 1)));
+      return keyPageOf(rows.map(keyFrom), limit);
     },
     owners: owners.table,
   };
+}
+
+function pageValues(
+  { metadata, after, ...filter }: Omit<CheckedKeyPage, 'limit'>,
+  limit: bigint,
+): readonly SqlValue[] {
+  const { search = null, group = null, owner = null, disabled = null } = filter;
+  const [[name = null, value = null] = [], [otherName = null, other = null] = []] = metadata;
+  return [after, search, group, owner, disabled, limit, name, value, otherName, other];
 }
 
 function columnsOf(key: ApiKey): readonly SqlValue[] {
