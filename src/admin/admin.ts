@@ -22,6 +22,7 @@ import type {
 } from './deps.ts';
 import { type AdminKeys, adminKeys } from './keys.ts';
 import { liveFigures, liveTypes } from './live.ts';
+import { adminNames, type ReadNames } from './names.ts';
 import { adminNow, type ReadNow } from './now.ts';
 import { type AdminRefusals, adminRefusals } from './refusals.ts';
 import { type AdminUsageReports, adminUsage } from './usage.ts';
@@ -85,6 +86,8 @@ export interface Admin {
   readonly refusals: AdminRefusals;
   readonly channels: AdminChannels;
   readonly catalog: AdminCatalogs;
+  /** What there is to choose from, for fields that complete names. */
+  readonly names: ReadNames;
   /** The current state of this process; longer ranges come from the usage log. */
   readonly now: ReadNow;
   readonly audit: Audit;
@@ -142,6 +145,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const audit = auditTrail(clock, onAudit);
   const live = liveFigures(clock);
   const deps: AdminDeps = { gateway, stores, clock, audit, live };
+  const reports = adminUsage(deps);
   const unsubscribe = gateway.subscribe(live.add, { types: liveTypes });
   let isClosed = false;
   return {
@@ -152,10 +156,11 @@ export function createAdmin(options: AdminOptions): Admin {
     audit,
     keys: adminKeys(deps),
     calls: adminCalls(deps),
-    usage: adminUsage(deps),
+    usage: reports,
     refusals: adminRefusals(deps),
     channels: adminChannels(deps),
     catalog: adminCatalogs(deps),
+    names: adminNames(deps, reports),
     now: adminNow(deps),
     isClosing: () => isClosed || gateway.status().isClosing,
     close: () => {

@@ -49,7 +49,8 @@ export type {
   TopUp,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
-export type { Now, NowRange, ReadNow, Today } from './now.ts';
+export type { NamesOf, NamesQuery, ReadNames } from './names.ts';
+export type { Earlier, Now, NowRange, ReadNow, Today } from './now.ts';
 export type { RefusalCount } from './refusal-counts.ts';
 export type {
   AdminRefusals,

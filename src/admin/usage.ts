@@ -76,6 +76,8 @@ export interface CsvOptions extends WalkOptions {
 export interface AdminUsageReports {
   /** Rejects with the reason of the signal when it is aborted; so do the exports. */
   report(query: UsageListQuery, options?: WalkOptions): Promise<UsageReportPage>;
+  /** All rows of a report at once, sorted by names. */
+  rows(query: UsageReportQuery, options?: WalkOptions): Promise<readonly UsageReportRow[]>;
   /** Where the usage log and the quota store differ; see `reconcile`. */
   books(filter: UsageChargesFilter, options?: WalkOptions): Promise<readonly Reconciliation[]>;
   /** The rows of a report as CSV, in pieces of up to 50 lines. */
@@ -97,6 +99,7 @@ export function adminUsage({ stores, clock }: AdminDeps): AdminUsageReports {
       const { data, next } = pageOf(sorted, query);
       return { data: data.map(withKnownCost), next, total: withKnownCost(totalOf(rows)) };
     },
+    rows: (query, options) => reportOf(deps, query, options),
     books: async (filter, options) => {
       const { usage, quota, inOwnTurn } = deps;
       if (usage.usageCharges === undefined) throw cannotReport();

@@ -28,6 +28,7 @@ export interface Replies {
   readonly Key: KeySummary;
   readonly KeyPage: Page<KeySummary>;
   readonly Models: { readonly data: readonly ModelChannels[] };
+  readonly Names: { readonly data: readonly string[] };
   readonly Now: Now;
   readonly RefusalReasons: { readonly data: readonly RefusalReason[] };
   readonly Refusals: RefusalReportPage;

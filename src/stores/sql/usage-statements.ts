@@ -29,13 +29,13 @@ WHERE excluded.revision > known.revision`,
 };
 
 /** The number of parameters of a filter. */
-const filterValueCount = 7;
+const filterValueCount = 9;
 
 export function usageStatements(dialect: SqlDialect) {
   const { table, items } = dialect;
   const usage = table('usage');
   return {
-    ...pages(usage),
+    ...pages(dialect),
     report: (groupings: readonly CheckedGrouping[]) => reportOf(dialect, groupings),
 
     // A line that holds nothing only counts calls and is never charged.
@@ -51,7 +51,7 @@ WHERE l.value ->> 'heldNanos' <> '0'
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
 
     firstBytes: `
-SELECT ${firstByteBucket} AS bucket, count(*) AS calls${filtered(usage)}
+SELECT ${firstByteBucket} AS bucket, count(*) AS calls${filtered(dialect)}
   AND first_byte_ms IS NOT NULL GROUP BY 1`,
 
     // One index lookup for each key.
@@ -71,22 +71,24 @@ DELETE FROM ${usage} WHERE seq IN (
   };
 }
 
-function filtered(usage: string, time = 'started_at_ms'): string {
+function filtered({ table, member }: SqlDialect, time = 'started_at_ms'): string {
   return `
-FROM ${usage} AS u
+FROM ${table('usage')} AS u
 WHERE ${time} >= ${whole('$1')} AND ${time} < ${whole('$2')}
   AND ${matches('key_id', '$3')}
   AND ${matches('key_group', '$4')}
   AND ${matches('model_id', '$5')}
   AND ${matches('channel_id', '$6')}
-  AND ${matches('outcome', '$7')}`;
+  AND ${matches('outcome', '$7')}
+  AND (CAST($8 AS text) IS NULL OR ${member('u.metadata', '$8')} = $9)`;
 }
 
 /** Its texts are few, since names in the metadata are parameters. */
 function reportOf(
-  { table, utcDay, member }: SqlDialect,
+  dialect: SqlDialect,
   groupings: readonly CheckedGrouping[],
 ): { readonly sql: string; readonly metadataNames: readonly string[] } {
+  const { utcDay, member } = dialect;
   const columns: Readonly<Record<ColumnGrouping, string>> = {
     key: 'key_id',
     group: 'key_group',
@@ -102,11 +104,11 @@ function reportOf(
   );
   const positions = groupings.map((_, index) => index + 1).join(', ');
   const order = ` GROUP BY ${positions} ORDER BY ${positions}`;
-  return { sql: `SELECT ${clause}, ${sums}${filtered(table('usage'))}${order}`, metadataNames };
+  return { sql: `SELECT ${clause}, ${sums}${filtered(dialect)}${order}`, metadataNames };
 }
 
 /** Pages of all calls, and of those of one request id, in both orders. */
-function pages(usage: string) {
+function pages(dialect: SqlDialect) {
   const columns = usageColumns.map(({ name, type }) =>
     readAsText.includes(type) ? `CAST(u.${name} AS text) AS ${name}` : `u.${name}`,
   );
@@ -122,10 +124,10 @@ ORDER BY ${time} DESC, ${seq} DESC ${limit}`,
   };
   const next = filterValueCount + 1;
   return {
-    page: page(filtered(usage), ['u.started_at_ms', 'u.seq'], next),
+    page: page(filtered(dialect), ['u.started_at_ms', 'u.seq'], next),
     // The unary plus makes SQLite search by the request id, and not by the time.
     pageOfRequest: page(
-      `${filtered(usage, '+u.started_at_ms')} AND request_id = $${next}`,
+      `${filtered(dialect, '+u.started_at_ms')} AND request_id = $${next}`,
       ['+u.started_at_ms', '+u.seq'],
       next + 1,
     ),
