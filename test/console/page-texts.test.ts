@@ -16,7 +16,8 @@ import {
   rateOf,
   spanText,
 } from '../../src/console/page/format.ts';
-import { hrefOf, ranges, routeOf, viewNames } from '../../src/console/page/route.ts';
+import { namedRanges, shortRanges } from '../../src/console/page/range.ts';
+import { hrefOf, routeOf, viewNames } from '../../src/console/page/route.ts';
 
 const amount = fc.bigInt({ min: -9_000_000n * 10n ** 9n, max: 9_000_000n * 10n ** 9n });
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 });
@@ -210,7 +211,7 @@ describe('a route', () => {
     const route = fc.record({
       view: fc.constantFrom(...viewNames),
       id: fc.option(text, { nil: undefined }),
-      range: fc.constantFrom(...ranges),
+      range: fc.constantFrom(...shortRanges, ...namedRanges),
       params: filters,
     });
 

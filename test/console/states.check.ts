@@ -73,7 +73,7 @@ describe('a panel', () => {
 
     await page.getByRole('link', { name: 'Calls', exact: true }).click();
 
-    await page.getByText('No calls in the last 1h.').waitFor();
+    await page.getByText('No calls: the last hour.').waitFor();
     await expect.poll(() => page.locator('pre').textContent()).toContain('/v1/chat/completions');
     expect(await axeFindings(page)).toEqual([]);
   });

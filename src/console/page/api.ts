@@ -1,6 +1,6 @@
 /** Requests to the admin interface, the meaning of their failures, and the live figures. */
 import type { Reply } from '../../admin/http/replies.ts';
-import type { Range } from './route.ts';
+import type { LiveRange } from './range.ts';
 
 /** Why a request failed. `signed_out` and `disconnected` concern the page as a whole. */
 class ApiError extends Error {
@@ -158,13 +158,13 @@ export class Live {
   readonly #api: Api;
   readonly #listener: LiveListener;
   readonly #ended = new AbortController();
-  #range: Range;
+  #range: LiveRange;
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #lastMs = Date.now();
   #isStale = false;
 
-  constructor(api: Api, listener: LiveListener, range: Range) {
+  constructor(api: Api, listener: LiveListener, range: LiveRange) {
     this.#api = api;
     this.#listener = listener;
     this.#range = range;
@@ -174,7 +174,7 @@ export class Live {
   }
 
   /** Requests another range, or tries again after a failure. */
-  restart(range: Range): void {
+  restart(range: LiveRange): void {
     this.#stop();
     this.#range = range;
     this.#start();

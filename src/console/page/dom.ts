@@ -10,7 +10,7 @@ type OfAll = 'class' | 'id' | 'title' | 'role' | 'tabindex' | `aria-${string}` |
 type OfFields = 'type' | 'name' | 'value' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'for';
 type OfValues = 'inputmode' | 'pattern' | 'maxlength' | 'list' | 'min' | 'max' | 'step';
 type OfSwitches = 'selected' | 'checked' | 'disabled' | 'required' | 'readonly' | 'hidden' | 'open';
-type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime';
+type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime' | `popover${'' | 'target'}`;
 type AttributeName = OfAll | OfFields | OfValues | OfSwitches | OfOthers;
 
 /** The attributes of an element; true is an attribute without a value, undefined and false none. */

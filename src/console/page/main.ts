@@ -14,21 +14,29 @@ import type { PageContext, RouteChange, View } from './context.ts';
 import { button, el, hiddenText, link, refill } from './dom.ts';
 import { clockText, spanText } from './format.ts';
 import { failure, loading } from './panel.ts';
-import { hrefOf, type Route, ranges, routeOf, type ViewName, viewNames } from './route.ts';
+import { liveRangeOf } from './range.ts';
+import { rangePicker } from './range-picker.ts';
+import { hrefOf, type Route, routeOf, type ViewName, viewNames } from './route.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
 import { keysView } from './views/keys.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';
 
-const views: Readonly<Record<ViewName, { readonly title: string; open(page: PageContext): View }>> =
-  {
-    now: { title: 'Now', open: nowView },
-    calls: { title: 'Calls', open: callsView },
-    spend: { title: 'Spend', open: spendView },
-    keys: { title: 'Keys', open: keysView },
-    channels: { title: 'Channels', open: channelsView },
-  };
+interface ViewEntry {
+  readonly title: string;
+  /** Its figures are live, for the ranges of these; other views may show any days. */
+  readonly isLive?: boolean;
+  open(page: PageContext): View;
+}
+
+const views: Readonly<Record<ViewName, ViewEntry>> = {
+  now: { title: 'Now', isLive: true, open: nowView },
+  calls: { title: 'Calls', open: callsView },
+  spend: { title: 'Spend', open: spendView },
+  keys: { title: 'Keys', open: keysView },
+  channels: { title: 'Channels', isLive: true, open: channelsView },
+};
 
 const shownMs = 6_000;
 
@@ -74,7 +82,7 @@ function run(main: HTMLElement, api: Api, session: Session): () => void {
   addEventListener('keydown', (event) => searchOn(event, page), { signal });
   const ticks = setInterval(() => shell.tick(), 1_000);
   show();
-  state.live = new Live(api, listenerOf(state, shell, session), state.route.range);
+  state.live = new Live(api, listenerOf(state, shell, session), liveRangeOf(state.route.range));
   return () => {
     ended.abort();
     clearInterval(ticks);
@@ -121,7 +129,7 @@ function contextOf(
       location.hash = href(change);
     },
     announce,
-    refreshNow: () => state.live?.restart(state.route.range),
+    refreshNow: () => state.live?.restart(liveRangeOf(state.route.range)),
   };
 }
 
@@ -131,7 +139,8 @@ function showRoute(main: HTMLElement, state: PageState, page: PageContext, shell
   const { route } = state;
   const href = hrefOf(route);
   if (location.hash !== href) history.replaceState(null, '', href);
-  if (route.range !== before.range) state.live?.restart(route.range);
+  const live = liveRangeOf(route.range);
+  if (live !== liveRangeOf(before.range)) state.live?.restart(live);
   shell.show(route);
   if (state.shown === route.view) return state.view?.show(route);
   const isFirst = state.shown === undefined;
@@ -199,7 +208,7 @@ type Shell = ReturnType<typeof shellOf>;
 
 function shellOf(page: PageContext, canSignOut: boolean) {
   const tabs = el('nav', { class: 'tabs', 'aria-label': 'Views' });
-  const rangePicker = el('nav', { class: 'ranges', 'aria-label': 'Range of time' });
+  const ranges = rangePicker(page);
   const status = el('p', { class: 'connection' });
   const uptime = el('p', { class: 'uptime' }, 'this process');
   let connection: Connection = { state: 'connecting' };
@@ -210,12 +219,12 @@ function shellOf(page: PageContext, canSignOut: boolean) {
       el('div', { class: 'top-line' }, [
         brandOf(page, uptime),
         tabs,
-        el('div', { class: 'top-end' }, rangePicker, status, person(page, canSignOut)),
+        el('div', { class: 'top-end' }, ranges.node, status, person(page, canSignOut)),
       ]),
     ]),
     show: (route: Route): void => {
       refill(tabs, tabsOf(page, route));
-      refill(rangePicker, rangesOf(page, route));
+      ranges.show(route, { isLive: views[route.view].isLive === true });
     },
     connect: (next: Connection): void => {
       const isSame = next.state === connection.state;
@@ -244,15 +253,6 @@ function tabsOf(page: PageContext, route: Route): readonly HTMLElement[] {
     link(page.href({ view }), views[view].title, {
       'aria-current': view === route.view ? 'page' : undefined,
       'data-focus': view,
-    }),
-  );
-}
-
-function rangesOf(page: PageContext, { view, id, params, range: shown }: Route): HTMLElement[] {
-  return ranges.map((range) =>
-    link(page.href({ view, id, params, range }), range, {
-      'aria-current': range === shown ? 'true' : undefined,
-      'data-focus': range,
     }),
   );
 }

@@ -1,31 +1,20 @@
 /**
  * The route of the page, which is the fragment of its URL: `#/calls/req_1?range=1h&model=gpt-5`.
  */
+import { type Range, rangeFrom } from './range.ts';
 
 /** The views, in the order of the tabs. */
 export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels'] as const;
 
 export type ViewName = (typeof viewNames)[number];
 
-export const ranges = ['15m', '1h', '24h', '30d'] as const;
-
-export type Range = (typeof ranges)[number];
-
 export interface Route {
   readonly view: ViewName;
   readonly id?: string | undefined;
+  /** A view of live figures shows the nearest one that the server has, and keeps this one. */
   readonly range: Range;
   readonly params: Readonly<Record<string, string>>;
 }
-
-const minuteMs = 60_000;
-
-export const rangeMs: Readonly<Record<Range, number>> = {
-  '15m': 15 * minuteMs,
-  '1h': 60 * minuteMs,
-  '24h': 24 * 60 * minuteMs,
-  '30d': 30 * 24 * 60 * minuteMs,
-};
 
 /** Parses the fragment of a URL; what is missing or invalid gets its default. */
 export function routeOf(hash: string, usualRange: Range): Route {
@@ -34,7 +23,7 @@ export function routeOf(hash: string, usualRange: Range): Route {
   const view = viewNames.find((known) => known === name) ?? 'now';
   const params = Object.fromEntries(new URLSearchParams(search));
   const { range: wanted, ...filters } = params;
-  const range = ranges.find((known) => known === wanted) ?? usualRange;
+  const range = rangeFrom(wanted) ?? usualRange;
   return {
     view,
     id: id === undefined || id === '' ? undefined : decoded(id),

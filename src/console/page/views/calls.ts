@@ -8,7 +8,8 @@ import { type Child, el, link, refill, timeOf } from '../dom.ts';
 import { searchField } from '../field.ts';
 import { clockText, countText, durationText, exactMoney, moneyColumn, wordsOf } from '../format.ts';
 import { type Column, empty, pager, panel, table } from '../panel.ts';
-import { type Route, rangeMs } from '../route.ts';
+import { windowOf } from '../range.ts';
+import type { Route } from '../route.ts';
 import { callDrawer } from './call-drawer.ts';
 import { outcomeBadge, outcomeNames, outcomeWord, refusalTable } from './call-facts.ts';
 
@@ -76,8 +77,9 @@ function queryOf(page: PageContext, after: string | undefined): Record<string, s
   const { range, params } = page.route();
   const { code, outcome, key, model, channel } = params;
   // An id is searched for in the whole log.
-  const fromMs = String(Math.max(0, Math.floor(page.nowMs() - rangeMs[range])));
-  return { code, outcome, keyId: key, modelId: model, channelId: channel, fromMs, after };
+  const { fromMs, toMs } = windowOf(range, page.nowMs());
+  const span = { fromMs: String(fromMs), toMs: String(toMs) };
+  return { code, outcome, keyId: key, modelId: model, channelId: channel, ...span, after };
 }
 
 function rowsOf({ data, source, reasons }: Found, page: PageContext): Child {
@@ -93,15 +95,16 @@ function rowsOf({ data, source, reasons }: Found, page: PageContext): Child {
 
 function emptyList(page: PageContext): HTMLElement {
   const { params, range } = page.route();
+  const { text } = windowOf(range, page.nowMs());
   const filters = Object.entries(params).map(([name, value]) => `${name} ${wordsOf(value)}`);
   if (filters.length > 0) {
     return empty(
-      el('p', {}, `No call of the last ${range} matches: ${filters.join(', ')}.`),
+      el('p', {}, `No call of ${text} matches: ${filters.join(', ')}.`),
       link(page.href({ view: 'calls', params: {} }), 'Clear the filters', { class: 'button' }),
     );
   }
   return empty(
-    el('p', {}, `No calls in the last ${range}. Make one:`),
+    el('p', {}, `No calls: ${text}. Make one:`),
     el('pre', { class: 'code', tabindex: '0' }, el('code', {}, curlLine())),
   );
 }

@@ -17,7 +17,7 @@ import { button, type Child, el, link, timeOf } from '../dom.ts';
 import { amountField, choiceField, type Field, textField } from '../field.ts';
 import { amountText, clockText, exactMoney, moneyText, spanText } from '../format.ts';
 import { factList, failure } from '../panel.ts';
-import { rangeMs } from '../route.ts';
+import { windowOf } from '../range.ts';
 import { metadataOf, refusalList } from './call-facts.ts';
 import { secretStep } from './key-issue.ts';
 import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';
@@ -51,7 +51,7 @@ interface ShownKey {
 }
 
 async function load(id: string, page: PageContext, signal: AbortSignal): Promise<ShownKey> {
-  const fromMs = String(Math.floor(page.nowMs() - rangeMs[page.route().range]));
+  const fromMs = String(windowOf(page.route().range, page.nowMs()).fromMs);
   const [key, { data: refused }] = await Promise.all([
     page.api.get<Key>(`/keys/${encodeURIComponent(id)}`, {}, signal),
     page.api.get<{ readonly data: readonly RefusalReason[] }>(

@@ -17,7 +17,8 @@ import {
   utcDayText,
 } from '../format.ts';
 import { type Column, empty, type Panel, pager, panel, table } from '../panel.ts';
-import { type Route, rangeMs } from '../route.ts';
+import { windowOf } from '../range.ts';
+import type { Route } from '../route.ts';
 
 export function spendView(page: PageContext): View {
   if (!page.session.capabilities.usageReports) return { node: cannotReport(), show: () => {} };
@@ -56,7 +57,7 @@ function reportPanel(page: PageContext, tools: Child, pages: ReturnType<typeof p
     render: (usage) => {
       pages.show(usage.next);
       if (usage.data.length === 0) {
-        return empty(el('p', {}, `There were no calls in the last ${page.route().range}.`));
+        return empty(el('p', {}, `No calls: ${windowOf(page.route().range, page.nowMs()).text}.`));
       }
       return [totals(usage), spendTable(usage, page), periodNote(page)];
     },
@@ -72,11 +73,11 @@ function cannotReport(): HTMLElement {
 
 function periodOf(page: PageContext): Record<string, string> {
   const { range } = page.route();
-  const toMs = Math.ceil(page.nowMs());
+  const { fromMs, toMs } = windowOf(range, page.nowMs());
   const { by, second } = groupingsOf(page.route());
   return {
     by: second === undefined ? by : `${by},${second}`,
-    fromMs: String(toMs - rangeMs[range]),
+    fromMs: String(fromMs),
     toMs: String(toMs),
   };
 }
