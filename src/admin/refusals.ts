@@ -85,7 +85,8 @@ async function reasonsOf(
 ): Promise<readonly RefusalReason[]> {
   const nowMs = deps.clock.now();
   const sinceMs = Math.max(0, Math.floor(fromMs / minuteMs) * minuteMs);
-  const isUntilNow = toMs === undefined || toMs >= nowMs;
+  // The clock of a client that means now may be a little late.
+  const isUntilNow = toMs === undefined || toMs > nowMs - minuteMs;
   const span = { fromMs: sinceMs, toMs: isUntilNow ? nowMs + 1 : toMs };
   // The log has no other codes.
   const known = code === undefined ? {} : isErrorCode(code) ? { code } : undefined;

@@ -168,12 +168,16 @@ function attention(): Now['attention'] {
 }
 
 /** A clause of the sentence: a warning of this process, unless it says otherwise. */
-export function clause(
-  kind: Clause['kind'],
-  text: string,
-  more: Partial<Clause> = {},
-): Clause {
-  return { kind, text, detail: undefined, href: '#/now', sinceMs: undefined, severity: 'warn', ...more };
+export function clause(kind: Clause['kind'], text: string, more: Partial<Clause> = {}): Clause {
+  return {
+    kind,
+    text,
+    detail: undefined,
+    href: '#/now',
+    sinceMs: undefined,
+    severity: 'warn',
+    ...more,
+  };
 }
 
 const keyIds = ['team-search', 'team-design', 'app-mobile', 'batch-nightly', 'app-web'] as const;
@@ -208,6 +212,7 @@ export function call(index: number, change: Partial<CallSummary> = {}): CallSumm
     firstByteMs: 310 + ((index * 71) % 900),
     inputTokens,
     outputTokens,
+    images: undefined,
     heldNanos: 41_000_000n,
     chargeNanos: BigInt(inputTokens) * 150n + BigInt(outputTokens) * 600n,
     costNanos: BigInt(inputTokens) * 110n + BigInt(outputTokens) * 440n,

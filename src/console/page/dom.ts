@@ -9,7 +9,15 @@ export type Child = Node | string | undefined | readonly Child[];
 type OfAll = 'class' | 'id' | 'title' | 'role' | 'tabindex' | `aria-${string}` | `data-${string}`;
 type OfFields = 'type' | 'name' | 'value' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'for';
 type OfValues = 'inputmode' | 'pattern' | 'maxlength' | 'list' | 'min' | 'max' | 'step';
-type OfSwitches = 'selected' | 'checked' | 'disabled' | 'required' | 'readonly' | 'hidden' | 'open';
+type OfSwitches =
+  | 'label'
+  | 'selected'
+  | 'checked'
+  | 'disabled'
+  | 'required'
+  | 'readonly'
+  | 'hidden'
+  | 'open';
 type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime' | `popover${'' | 'target'}`;
 type AttributeName = OfAll | OfFields | OfValues | OfSwitches | OfOthers;
 

@@ -110,7 +110,8 @@ export function rateOf(count: number, ms: number): readonly [rate: string, unit:
     ['/h', 3_600_000],
     ['/day', 86_400_000],
   ] as const;
-  const [unit, unitMs] = units.find(([, length]) => (count / ms) * length >= 1) ?? units[0];
+  const [unit, unitMs] =
+    units.find(([, length]) => (count / ms) * length >= 1) ?? (count === 0 ? units[1] : units[3]);
   const rate = (count / ms) * unitMs;
   return [rate >= 10 ? countText(Math.round(rate)) : rate.toFixed(rate === 0 ? 0 : 1), unit];
 }
@@ -157,6 +158,11 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 export function clockText(ms: number, nowMs: number, format: Intl.DateTimeFormat = clock): string {
   const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString();
   return isToday ? format.format(ms) : `${day.format(ms)} ${format.format(ms)}`;
+}
+
+/** The local time alone, for lists that name the day. */
+export function timeText(ms: number): string {
+  return clock.format(ms);
 }
 
 export function minuteText(ms: number): string {
