@@ -95,6 +95,12 @@ export const configOption: Option = {
   text: 'the configuration file; default: tollgate.json in the current folder',
 };
 
+/** The options of every command. */
+export const commonOptions: Readonly<Record<string, Option>> = {
+  json: { text: 'print one JSON document in place of text' },
+  help: { text: 'explain the command' },
+};
+
 /** A day, optionally with a time, whose seconds are optional. */
 const form = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(\.\d{3})?)?(Z?))?$/;
 
@@ -120,6 +126,15 @@ export function dateOf(given: Given, option: string): number | undefined {
   const isReal = !Number.isNaN(timeMs) && new Date(timeMs).toISOString() === iso;
   if (!isReal) throw usageError(`--${option} is a date that does not exist. Correct it.`);
   return timeMs;
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A duration in ms, written as `30m`, `24h` or `7d`; undefined for any other text. */
+export function durationOf(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const known = (['s', 'm', 'h', 'd'] as const).find((name) => name === unit);
+  return known === undefined ? undefined : Number(count) * unitMs[known];
 }
 
 export function amountOf(text: string): bigint {

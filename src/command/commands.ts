@@ -18,12 +18,14 @@ import {
   type Given,
   usageError,
 } from './command.ts';
+import { completionOf } from './completion.ts';
 import { configJsonSchema } from './config/json-schema.ts';
 import { keyCommands } from './keys.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';
-import { calls, deletion, refusals, report } from './usage.ts';
+import { calls, deletion } from './usage/calls.ts';
+import { refusals, report } from './usage/report.ts';
 
 /**
  * A gateway with an embedded upstream, and commands to paste. It is the quickstart of the examples
@@ -118,4 +120,5 @@ export const commands: readonly Command[] = [
   ...[report, calls, refusals, deletion],
   ...[channels, ...processChanges],
   schema,
+  completionOf(() => commands),
 ];

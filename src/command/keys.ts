@@ -15,6 +15,7 @@ import {
   type Command,
   configOption,
   dateOf,
+  durationOf,
   exitCodes,
   type Given,
   usageError,
@@ -304,15 +305,12 @@ function callCountIn({ text }: Given): number | undefined {
   throw usageError('--max-calls must be an integer, at least 1.');
 }
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
 function overlapIn({ text }: Given): number | undefined {
   const overlap = text('overlap');
   if (overlap === undefined) return undefined;
-  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(overlap) ?? [];
-  const known = (['s', 'm', 'h', 'd'] as const).find((name) => name === unit);
-  if (known === undefined) throw usageError('--overlap must be a duration such as 30m or 24h.');
-  return Number(count) * unitMs[known];
+  const overlapMs = durationOf(overlap);
+  if (overlapMs === undefined) throw usageError('--overlap must be a duration such as 30m or 24h.');
+  return overlapMs;
 }
 
 function keyIdIn({ positionals: [id] }: Given): string {

@@ -5,6 +5,7 @@
 
 import { errorClass, errorName, isConfigurationError, isError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
+import { formatMoney } from '../prices/amount.ts';
 import type { Given, Surroundings } from './command.ts';
 
 export function printJson({ out }: Surroundings, value: unknown): void {
@@ -40,6 +41,23 @@ export function table(
       .join('  ')
       .trimEnd();
   return `${[heading.map((title) => title.trim()), ...rows].map(line).join('\n')}\n`;
+}
+
+/**
+ * The cells of a column of numbers, with thousands separated; amounts of nanos are shown in the
+ * currency unit, with the same number of decimals. What is not known is `-`.
+ */
+export function numberColumn(values: readonly (number | bigint | undefined)[]): readonly string[] {
+  const parts = values.map((value) => {
+    const text = typeof value === 'bigint' ? formatMoney(value) : String(value ?? '-');
+    return text.split('.');
+  });
+  const decimals = Math.max(0, ...parts.map(([, fraction = '']) => fraction.length));
+  return parts.map(([whole = '', fraction = '']) => {
+    const separated = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+    const isWhole = decimals === 0 || whole === '-';
+    return isWhole ? separated : `${separated}.${fraction.padEnd(decimals, '0')}`;
+  });
 }
 
 export type CountProgress = (count: number) => void;

@@ -11,10 +11,10 @@ import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
 import {
   type Command,
   CommandError,
+  commonOptions,
   type ExitCode,
   exitCodes,
   type Given,
-  type Option,
   type Surroundings,
   usageError,
 } from './command.ts';
@@ -191,11 +191,6 @@ function exitCodeOf(error: unknown): number {
   const stated: unknown = isError(error) ? Reflect.get(error, 'exitCode') : undefined;
   return typeof stated === 'number' ? stated : exitCodes.failed;
 }
-
-const commonOptions: Readonly<Record<string, Option>> = {
-  json: { text: 'print one JSON document in place of text' },
-  help: { text: 'explain the command' },
-};
 
 function generalHelp(commands: readonly Command[]): string {
   return `Tollgate, a model gateway: keys, quota and exact billing in front of LLM APIs.

@@ -39,10 +39,10 @@ describe('tollgate usage refusals', () => {
     const json = await host.call('usage', 'refusals', '--code', 'invalid_key', '--json');
 
     expect(shown.out.split('\n').map((line) => line.trim().split(/ +/))).toEqual([
-      ['CODE', 'REFUSALS'],
-      ['invalid_key', '2'],
-      ['route_not_found', '1'],
-      ['total', '3'],
+      ['CODE', 'REFUSALS', 'SHARE'],
+      ['invalid_key', '2', '66.7%'],
+      ['route_not_found', '1', '33.3%'],
+      ['total', '3', '100.0%'],
       [''],
     ]);
     expect(csv.out.split('\r\n')).toEqual([

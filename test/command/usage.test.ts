@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { sqliteUsageSink } from '../../src/stores/sqlite/stores.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type CommandFolder, commandFolder } from './called.ts';
 
 /** The fake clock's start, 1 January 2026. */
@@ -56,7 +57,7 @@ describe('tollgate usage', () => {
     const shown = await host.call('usage', '--by', 'metadata.team');
     const csv = await host.call('usage', '--by', 'metadata.team', '--csv');
 
-    expect(shown.out).toMatch(/^=1\+1 +2 +6 +0 +10 +0 +0 +0\.000000016 +-$/m);
+    expect(shown.out).toMatch(/^=1\+1 +2 +6 +0 +10 +0 +0 +0\.000000016 +- +50\.0%$/m);
     expect(shown.out).toMatch(/^\?\[31mred +2 /m);
     expect(shown.out).toMatch(/^total +4 +12 /m);
     expect(csv.out).toMatch(/^metadata\.team,calls,input_tokens,.*,charge,cost\r\n/);
@@ -73,7 +74,7 @@ describe('tollgate usage', () => {
     }));
     const charged = async (by: string): Promise<readonly (string | undefined)[]> => {
       const { out } = await host.call('usage', '--by', by, '--to', '2026-02-01');
-      return out.split('\n').map((line) => / ([\d.]+) +-$/.exec(line)?.[1]);
+      return out.split('\n').map((line) => / ([\d.,]+) +- +[\d.]+%$/.exec(line)?.[1]);
     };
 
     expect((await charged('key')).slice(1, 5)).toEqual([
@@ -85,7 +86,64 @@ describe('tollgate usage', () => {
     expect((await charged('day')).slice(1, 3)).toEqual(['0.00000005', '7.00000000']);
   });
 
+  it('separates thousands, and sums up what is not among the largest', async () => {
+    const host = await withCalls(5, (record, index) => ({
+      ...record,
+      keyId: `key-${index % 4}`,
+      modelId: `model-${index}`,
+      chargeNanos: BigInt(index + 1) * 1_234_000_000_000n,
+    }));
+    const linesOf = (out: string): readonly string[] =>
+      out.split('\n').map((line) =>
+        line
+          .split(/ {2,}/)
+          .filter((_, at) => [0, 7, 9].includes(at))
+          .join(' '),
+      );
+    const one = await host.call('usage', '--top', '2');
+    const two = await host.call('usage', '--then', 'model');
+    const json = JSON.parse((await host.call('usage', '--top', '1', '--json')).out);
+
+    expect(linesOf(one.out).slice(1, 5)).toEqual([
+      'key-0 7,404 40.0%',
+      'key-3 4,936 26.7%',
+      '(2 others) 6,170 33.3%',
+      'total 18,510 100.0%',
+    ]);
+    const keys = two.out
+      .split('\n')
+      .slice(1, 6)
+      .map((line) => line.split(/ +/).slice(0, 2));
+    expect(keys).toEqual([
+      ['key-0', 'model-4'],
+      ['key-0', 'model-0'],
+      ['key-3', 'model-3'],
+      ['key-2', 'model-2'],
+      ['key-1', 'model-1'],
+    ]);
+    expect(json.data).toMatchObject([{ names: ['key-0'], chargeNanos: '7404000000000' }]);
+    expect(json.total).toMatchObject({ calls: 5, chargeNanos: '18510000000000' });
+  });
+
+  it.each([
+    ['today', '2026-03-01T00:00', '2026-03-01T10:30'],
+    ['yesterday', '2026-02-28T00:00', '2026-03-01T00:00'],
+    ['this-month', '2026-03-01T00:00', '2026-03-01T10:30'],
+    ['last-month', '2026-02-01T00:00', '2026-03-01T00:00'],
+    ['24h', '2026-02-28T10:30', '2026-03-01T10:30'],
+    ['7d', '2026-02-22T10:30', '2026-03-01T10:30'],
+  ])('selects the calls of the time %s', async (last, from, to) => {
+    const clock = fakeClock(Date.UTC(2026, 2, 1, 10, 30));
+    const { out } = await commandFolder({ clock }).call('usage', '--last', last);
+
+    expect(out).toContain(`from ${from} to ${to} (UTC)`);
+  });
+
   it.each<readonly [args: readonly string[], sentence: string]>([
+    [['--last', 'week'], '--last must be 24h, 7d, today'],
+    [['--last', '0d'], '--last must be'],
+    [['--last', '7d', '--to', '2026-01-01'], 'exclude each other'],
+    [['--top', '0'], '--top must be an integer'],
     [['--by', 'nonsense'], 'must be key, group'],
     [['--from', 'nonsense'], '--from must be a date'],
     [['--by', 'key', '--then', 'key'], 'must differ'],
