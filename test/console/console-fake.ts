@@ -27,6 +27,7 @@ export interface FakeState {
   calls: Admin['calls'];
   usage: Admin['usage'];
   channels: Admin['channels'];
+  refusals: Admin['refusals'];
   capabilities: Partial<Admin['capabilities']>;
 }
 
@@ -65,6 +66,7 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     calls: fakeCalls(real),
     usage: fakeUsage(real.usage),
     channels: { ...real.channels, list: models },
+    refusals: real.refusals,
     capabilities: {},
     ...change,
   };
@@ -120,6 +122,9 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
     get usage() {
       return state.usage;
     },
+    get refusals() {
+      return state.refusals;
+    },
     get channels() {
       return state.channels;
     },
@@ -129,7 +134,10 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
   };
 }
 
-const allCapabilities = { usageReports: true, usageRecords: true, changeChannels: true };
+const allCapabilities = {
+  ...{ usageReports: true, usageRecords: true },
+  ...{ refusalReports: true, changeChannels: true },
+};
 
 function fakeCalls(real: Admin): Admin['calls'] {
   return {

@@ -201,10 +201,12 @@ export function agoText(ms: number, nowMs: number): string {
   return span >= 0 ? `${spanText(span)} ago` : `in ${spanText(-span)}`;
 }
 
-/** A phrase of the docs as a sentence: `Replace the credential.` */
+/** A phrase of the docs as a sentence: `Replace the credential.` An id at its start stays. */
 export function sentence(phrase: string): string {
   const whole = /[.?!]$/.test(phrase) ? phrase : `${phrase}.`;
-  return whole.charAt(0).toUpperCase() + whole.slice(1);
+  return /^[a-z’']+(?:[ ,]|.$)/.test(whole)
+    ? whole.charAt(0).toUpperCase() + whole.slice(1)
+    : whole;
 }
 
 /** `caller_left` as words: `caller left`. */

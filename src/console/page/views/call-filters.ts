@@ -20,7 +20,7 @@ export function callFilters(page: PageContext): Pick<View, 'node' | 'show'> {
     name,
     field: combobox({
       ...{ name, label, options, changed: apply },
-      placeholder: name === 'metadata' ? 'metadata: name=value' : `any ${label.toLowerCase()}`,
+      placeholder: `any ${label.toLowerCase()}`,
     }),
   });
   const of =
@@ -105,7 +105,7 @@ function searchForm(page: PageContext): HTMLElement {
 
 function outcomeField(): HTMLSelectElement {
   const option = ([name, hint]: readonly [string, string]): HTMLElement =>
-    el('option', { value: name }, `${outcomeWord(name)}: ${hint}`);
+    el('option', { value: name, title: hint }, outcomeWord(name));
   const all = Object.entries(outcomeHints);
   const failed = ['not_run', 'truncated', 'broken', 'cut', 'unknown'];
   const isFailed = ([name]: readonly [string, string]): boolean => failed.includes(name);

@@ -217,7 +217,7 @@ function charge(money: (nanos: string) => string): Column<Row> {
     kind: 'number',
     cell: ofCall(({ chargeNanos, booked, outcome }) => [
       el('span', { title: exactMoney(chargeNanos) }, money(chargeNanos)),
-      booked || outcome === 'unknown' ? undefined : el('span', { class: 'hint' }, ' not booked'),
+      booked || outcome === 'unknown' ? undefined : el('span', { class: 'below' }, 'not booked'),
     ]),
   };
 }

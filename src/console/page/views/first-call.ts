@@ -41,7 +41,7 @@ export function firstCall(page: PageContext, text: string): HTMLElement {
 async function firstModel({ api, session }: PageContext): Promise<string | undefined> {
   if (!session.capabilities.listModels) return undefined;
   try {
-    const { data } = await api.get<{ readonly data: readonly Model[] }>('/models');
+    const { data } = await api.get<{ readonly data: readonly Model[] }>('/channels');
     return data.map(({ modelId }) => modelId).find((id) => !id.includes('*'));
   } catch {
     return undefined;

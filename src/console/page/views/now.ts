@@ -178,7 +178,7 @@ function entryOf(
         icon(name),
         el('span', { class: 'attention-kind' }, word),
         el('span', { class: 'attention-text' }, [
-          withoutIso(text, nowMs),
+          el('span', {}, withoutIso(text, nowMs)),
           detail === null
             ? undefined
             : el('span', { class: 'below' }, withoutIso(sentence(detail), nowMs)),
