@@ -19,6 +19,7 @@ const entry = {
   koa: 'adapters/koa.ts',
   node: 'adapters/node.ts',
   testing: 'src/testing/index.ts',
+  notify: 'src/notify/index.ts',
   prometheus: 'src/prometheus/index.ts',
   admin: 'src/admin/index.ts',
   console: 'src/console/index.ts',

@@ -48,8 +48,10 @@ const config: ViteUserConfig = defineConfig({
       },
       { find: /^tollgate\/opentelemetry$/, replacement: `${here}/src/opentelemetry/index.ts` },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
-      { find: /^tollgate\/prometheus$/, replacement: `${here}/src/prometheus/index.ts` },
-      { find: /^tollgate\/(admin|console)$/, replacement: `${here}/src/$1/index.ts` },
+      {
+        find: /^tollgate\/(admin|console|notify|prometheus)$/,
+        replacement: `${here}/src/$1/index.ts`,
+      },
       {
         find: /^tollgate\/(redis|postgres|sqlite)$/,
         replacement: `${here}/src/stores/$1/index.ts`,

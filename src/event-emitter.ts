@@ -31,6 +31,8 @@ export interface EventEmitter extends EventSource {
   /** Emits an event. Never throws: a listener's mistake must not fail a call. */
   readonly emit: EventListener;
   forRequest(): RequestEmit;
+  /** Waits for the `onClose` of all listeners. Never rejects. */
+  closeListeners(): Promise<void>;
 }
 
 /**
@@ -72,6 +74,9 @@ export function eventEmitter(
       const context = new AsyncResource('TollgateRequest', { requireManualDestroy: true });
       const inContext = (event: GatewayEvent) => context.runInAsyncScope(deliver, undefined, event);
       return Object.assign(inContext, { wants });
+    },
+    closeListeners: async () => {
+      await Promise.allSettled(current().all.map(async ({ onClose }) => onClose?.()));
     },
     subscribe: (listener, filter) => {
       // One of its own each time: the same listener may subscribe twice.

@@ -14,6 +14,11 @@ export interface EventSource {
    * @throws ConfigurationError if it is no function, or the filter names an unknown event or level
    */
   subscribe(listener: EventListener, filter?: EventFilter): () => void;
+  /**
+   * Passes an event of something beside the gateway to all its listeners, such as those of a
+   * catalog: `jsonFileCatalog({ onEvent: (event) => gateway.emit(event) })`.
+   */
+  emit(event: GatewayEvent): void;
 }
 
 /** The option `onEvent` with a filter. */
@@ -66,6 +71,7 @@ export const defaultLevels: Readonly<Record<EventType, LogLevel>> = {
   catalog_refused: 'error',
   config_loaded: 'info',
   config_refused: 'error',
+  notification_failed: 'error',
   internal_error: 'error',
 };
 
@@ -89,6 +95,7 @@ export interface Subscription {
   readonly listener: EventListener;
   /** The types of which it may want an event. */
   readonly possible: ReadonlySet<EventType>;
+  readonly onClose: EventFilter['onClose'];
   wants(head: EventHead): boolean;
 }
 
@@ -98,11 +105,12 @@ export function subscriptionOf(
   filter: EventFilter = typeof given === 'function' ? carriedFilter(given) : given,
 ): Subscription {
   checkListener(given);
-  const { types, level } = checkedFilter(filter);
+  const { types, level, onClose } = checkedFilter(filter);
   const possible = new Set(types.filter((type) => isAtLeast(highestLevelOf(type), level)));
   return {
     listener: typeof given === 'function' ? given : (event) => given.listener(event),
     possible,
+    onClose,
     wants: (head) => possible.has(head.type) && isAtLeast(levelOf(head), level),
   };
 }
@@ -137,16 +145,18 @@ function checkListener(given: unknown): void {
   throw new ConfigurationError('A listener must be a function, or an object with listener().');
 }
 
-const filterNames: ReadonlySet<string> = new Set(['types', 'level', 'listener']);
+const filterNames: ReadonlySet<string> = new Set(['types', 'level', 'onClose', 'listener']);
 
-function checkedFilter(filter: unknown): Required<EventFilter> {
+function checkedFilter(
+  filter: unknown,
+): Pick<EventFilter, 'onClose'> & Required<Omit<EventFilter, 'onClose'>> {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
     throw new ConfigurationError("A listener's filter must be an object: { types, level }.");
   }
   const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
   if (unknown !== undefined && !('listener' in filter)) {
     throw new ConfigurationError(
-      `A listener's filter has types and level, and no member ${JSON.stringify(unknown)}.`,
+      `A listener's filter has types, level and onClose, and no member ${JSON.stringify(unknown)}.`,
     );
   }
   const level: unknown = Reflect.get(filter, 'level') ?? 'debug';
@@ -159,7 +169,16 @@ function checkedFilter(filter: unknown): Required<EventFilter> {
       "A listener's types must be a list of types of events, as docs/events.md has them.",
     );
   }
-  return { types: [...types], level };
+  const onClose: unknown = Reflect.get(filter, 'onClose');
+  if (onClose !== undefined && typeof onClose !== 'function') {
+    throw new ConfigurationError("A listener's onClose must be a function.");
+  }
+  if (onClose === undefined) return { types: [...types], level };
+  return {
+    types: [...types],
+    level,
+    onClose: async () => void (await Reflect.apply(onClose, undefined, [])),
+  };
 }
 
 export function isLevel(value: unknown): value is LogLevel {

@@ -6,7 +6,7 @@
 import type { OperationName } from './apis.ts';
 import type { ErrorCode } from './errors.ts';
 import type { FailureReason, NoChannelReason } from './failure-reasons.ts';
-import type { Nanos } from './money.ts';
+import type { NotificationFailure, NotificationType } from './notification-types.ts';
 import type { DialectName } from './ports/capabilities.ts';
 import type { ProtocolName } from './ports/catalog.ts';
 import type { PortFailure } from './ports/port-failure.ts';
@@ -294,20 +294,6 @@ export type GatewayEvent =
     }
   | UsageEvent
   /**
-   * 80 or 95 % of a limit in a key's record is used in its period, with the holds of other running
-   * calls; emitted once each per process.
-   */
-  | {
-      readonly type: 'quota_low';
-      readonly subject: string;
-      /** `''` for `total`, else `2026-11` or `2026-11-20`. */
-      readonly period: string;
-      readonly percent: 80 | 95;
-      readonly limitNanos: Nanos;
-      /** The remaining amount, including `adjust({ addLimit })`; may be negative. */
-      readonly remainingNanos: bigint;
-    }
-  /**
    * Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. Set
    * the model's `maxOutputTokens`.
    */
@@ -368,6 +354,19 @@ export type GatewayEvent =
   | { readonly type: 'config_loaded'; readonly source: string }
   /** That file is invalid, and the last good one applies; `reason` has the remedy. */
   | { readonly type: 'config_refused'; readonly source: string; readonly reason: string }
+  /** A notification could not be delivered, and is given up: see docs/notifications.md. */
+  | {
+      readonly type: 'notification_failed';
+      /** The endpoint's `name`, by default the host of its URL. */
+      readonly endpoint: string;
+      readonly notification: NotificationType;
+      /** The notification's `webhook-id`. */
+      readonly id: string;
+      readonly reason: NotificationFailure;
+      /** The last HTTP status that the endpoint replied with; undefined if there was none. */
+      readonly status: number | undefined;
+      readonly attempts: number;
+    }
   /**
    * A bug in the gateway or in a port: please report it, with `at`, its location in the code. Or
    * the record of a model was changed while a call ran, which was then charged its hold.
@@ -393,6 +392,8 @@ export interface EventFilter {
   readonly types?: readonly EventType[];
   /** The lowest level. Default: `debug`, which is all. */
   readonly level?: LogLevel;
+  /** Finishes the listener's work at the end of `gateway.close()`, which waits 10 s for it. */
+  readonly onClose?: () => Promise<void>;
 }
 
 /** Receives events. Exceptions are swallowed; returned promises are not awaited. */

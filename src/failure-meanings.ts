@@ -89,6 +89,10 @@ export const failureMeanings: Readonly<Record<FailureReason, FailureMeaning>> = 
     "the key's quota does not cover the call",
     'top up or raise the limit, if it is too low',
   ),
+  no_subject: row(
+    'no quota subject of the key is for the model',
+    'add the model to one of them, or a subject without `models`',
+  ),
   unknown_subject: row(
     'the quota store has no limit for a subject of the key',
     'set its limit in the record of the key',

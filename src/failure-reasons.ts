@@ -16,7 +16,8 @@ const names = [
   ...['invalid_request', 'not_portable', 'too_complex', 'member_not_allowed', 'media_not_priced'],
   ...['cost_not_bounded', 'references_in_two_accounts', 'sealed_elsewhere', 'repeated_unknown'],
   // The quota.
-  ...['insufficient', 'unknown_subject', 'disabled_subject', 'id_conflict', 'hold_lapsed'],
+  ...['insufficient', 'no_subject', 'unknown_subject', 'disabled_subject', 'id_conflict'],
+  ...['hold_lapsed'],
   // A port of the host.
   ...['keys_unavailable', 'sessions_unavailable', 'failed_key_limit_unavailable'],
   ...['quota_unavailable', 'catalog_unavailable', 'guard_unavailable', 'rate_limiter_unavailable'],

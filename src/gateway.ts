@@ -58,7 +58,8 @@ export interface Gateway extends GatewayHandler, EventSource {
   /**
    * Refuses new calls with 503, waits for running calls, ends those that still run after `drainMs`
    * (default: 10 s), delivers pending writes to the stores (a store that is down has the rest of
-   * `drainMs`, at least 2 s, to recover), flushes the usage sink and closes upstream connections.
+   * `drainMs`, at least 2 s, to recover), flushes the usage sink, closes upstream connections and
+   * waits up to 10 s for the `onClose` of listeners.
    * Stores stay open: they belong to the host. A second call returns the same promise.
    */
   close(options?: { readonly drainMs?: number }): Promise<void>;
@@ -110,6 +111,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       if (change.catalog !== undefined) health.reloaded();
     },
     subscribe: events.subscribe,
+    emit: events.emit,
     ready: () => translations.loadAll(tables),
     status,
     channels: health.statuses,
@@ -147,7 +149,7 @@ function closeOnce(
 ): Promise<void> {
   const { usage, clock } = current.settings;
   const { events, upstream, work, stopTimer } = parts;
-  const deps = { ...work, usage, upstream: upstream.client, emit: events.emit, clock, stopTimer };
+  const deps = { ...work, usage, upstream: upstream.client, events, clock, stopTimer };
   current.closed ??= shutDown(drainMs, deps);
   return current.closed;
 }
@@ -155,7 +157,7 @@ function closeOnce(
 function resolving(current: Current, emit: EventListener): Gateway['resolveUnknown'] {
   return (record, resolution) => {
     const ports = portCalls({ requestId: record?.requestId }, current.settings, emit);
-    return resolveUnknown(record, resolution, current.settings, ports);
+    return resolveUnknown(record, resolution, current.settings, { ports, emit });
   };
 }
 

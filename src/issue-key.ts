@@ -2,19 +2,38 @@
 import { z } from 'zod';
 import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
-import { keyMembers, keyRemedyOf, period, subject } from './ports/key-schema.ts';
-import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
-import { maxLines } from './ports/quota-input.ts';
-import { checkSetUp, flag, nanos, strict } from './ports/set-up.ts';
+import { ownerSubjectId } from './ports/key-owner.ts';
+import {
+  anchorDay,
+  anchorForm,
+  fitsPeriod,
+  keyMembers,
+  keyRemedyOf,
+  period,
+  subject,
+} from './ports/key-schema.ts';
+import type { ApiKey, QuotaPeriod, QuotaSubject } from './ports/key-store.ts';
+import { defaultPartition, maxLines } from './ports/quota-input.ts';
+import {
+  checkSetUp,
+  flag,
+  nanos,
+  type Problem,
+  setUpProblems,
+  strict,
+  type Wording,
+} from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
-/** The options of a new key; `limitNanos`, `quota` or both say what it is charged to. */
-export interface IssueKeyOptions extends Partial<Omit<ApiKey, 'group' | 'quota'>> {
+/** The options of a new key; `limitNanos`, `quota` or `owner` say what it is charged to. */
+export interface IssueKeyOptions extends Partial<Omit<ApiKey, 'group' | 'quota' | 'sharedRates'>> {
   readonly group: string;
   /** The limit of a quota for this key alone, under the key's id. */
   readonly limitNanos?: Nanos;
   /** The period of `limitNanos`. Default: `total`. */
-  readonly period?: QuotaSubject['period'];
+  readonly period?: QuotaPeriod;
+  /** The day on which that period begins, if it is `month`. Default: 1. */
+  readonly anchorDay?: number;
   /**
    * Further subjects that each call is charged to, such as the key's group: up to 8, including the
    * key's own.
@@ -43,38 +62,66 @@ export interface IssuedKey {
  * @throws ConfigurationError if an option is invalid, or the key could never be charged
  */
 export function issueKey(options: IssueKeyOptions): IssuedKey {
-  checkSetUp(optionsSchema, options, {
-    root: 'issueKey: options',
-    remedyFor: (path) =>
-      path[0] === 'disabled' ? 'Leave it out for an enabled key' : keyRemedyOf(path),
-    names: 'the type IssueKeyOptions',
-  });
-  const { limitNanos, period: ownPeriod = 'total', quota: further = [], ...rest } = options;
+  checkSetUp(optionsSchema, options, { ...wording, root: 'issueKey: options' });
   const secret = mintSecret();
-  const id = options.id ?? `key_${publicPart(secret)}`;
-  const own = limitNanos === undefined ? [] : [{ id, period: ownPeriod, limitNanos }];
-  const key = { ...rest, id, disabled: options.disabled ?? false, quota: [...own, ...further] };
-  const problem = problemOf(key);
+  const key = keyOf(options, `key_${publicPart(secret)}`);
+  const problem = chargeProblem(key);
   if (problem !== undefined) throw new ConfigurationError(`issueKey: ${problem}`);
   return { secret, key };
 }
 
+/** Everything that is wrong with the options of a new key. */
+export function issueProblems(options: IssueKeyOptions): readonly Problem[] {
+  const problems = setUpProblems(optionsSchema, options, { ...wording, root: '' });
+  if (problems.length > 0) return problems;
+  const problem = chargeProblem(keyOf(options, 'key_new'));
+  return problem === undefined ? [] : [{ path: ['quota'], sentence: problem }];
+}
+
+function keyOf(options: IssueKeyOptions, newId: string): ApiKey {
+  const { limitNanos, period: named = 'total', anchorDay: day, quota = [], ...rest } = options;
+  const id = options.id ?? newId;
+  const ownPeriod = day === undefined ? { period: named } : { period: named, anchorDay: day };
+  const own = limitNanos === undefined ? [] : [{ id, ...ownPeriod, limitNanos }];
+  return { ...rest, id, disabled: options.disabled ?? false, quota: [...own, ...quota] };
+}
+
+const wording: Omit<Wording, 'root'> = {
+  remedyFor: (path) =>
+    path[0] === 'disabled' ? 'Leave it out for an enabled key' : keyRemedyOf(path),
+  names: 'the type IssueKeyOptions',
+};
+
+const { sharedRates: _joined, ...ownMembers } = keyMembers;
+
 const optionsSchema = strict('must be an object', {
-  ...keyMembers,
+  ...ownMembers,
   id: keyMembers.id.optional(),
   disabled: flag.optional(),
   limitNanos: nanos.optional(),
   period: period.optional(),
+  anchorDay: anchorDay.optional(),
   quota: z.array(subject, 'must be a list of subjects').optional(),
-} satisfies Record<keyof IssueKeyOptions, z.ZodType>);
+} satisfies Record<keyof IssueKeyOptions, z.ZodType>).refine(fitsPeriod, {
+  path: ['anchorDay'],
+  message: anchorForm,
+});
 
-function problemOf({ id, quota, maxConcurrentCalls }: ApiKey): string | undefined {
+/** Why a key could not be charged, as it is without what its owner adds. */
+export function chargeProblem(key: ApiKey): string | undefined {
+  const { id, quota, owner, quotaPartition, maxConcurrentCalls } = key;
   const ids = new Set(quota.map((charged) => charged.id));
-  if (ids.size === 0) {
-    return 'a key needs a limitNanos of its own, or a shared quota. Set one of them.';
-  }
   if (ids.size < quota.length) {
     return "each subject may be listed once; limitNanos already adds the key's own.";
+  }
+  if (owner !== undefined) {
+    if (quotaPartition !== undefined && quotaPartition !== defaultPartition) {
+      return 'a key with a quotaPartition can have no owner. Leave one of them out.';
+    }
+    ids.add(ownerSubjectId(owner));
+  }
+  if (ids.size === 0) {
+    return 'a key needs a limitNanos of its own, a shared quota or an owner. Set one of them.';
   }
   if (ids.size > maxLines) {
     return `a key may be charged to at most ${maxLines} subjects. Remove some from quota.`;

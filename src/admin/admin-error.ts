@@ -1,6 +1,7 @@
 /** The errors of the admin library, each with the status that it has over HTTP. */
 import { errorName, isConfigurationError, isGatewayError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
+import { formatPath, type Problem } from '../ports/set-up.ts';
 
 const statuses = {
   invalid_request: 400,
@@ -23,6 +24,18 @@ export type AdminErrorCode = keyof typeof statuses;
 /** The HTTP status of each code. */
 export const adminStatusOf: Readonly<Record<AdminErrorCode, number>> = statuses;
 
+/** One of several things that are wrong with a request. */
+export interface AdminProblem {
+  /** The row of a batch, beginning with 1. */
+  readonly row?: number;
+  /** The member or parameter that is wrong: `limitNanos`, `quota.0.id`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Nobody fixes more at once. */
+export const maxProblems = 100;
+
 /**
  * The admin library could not read or change something. The message says what is wrong and what to
  * do; it holds no secret.
@@ -32,15 +45,22 @@ export class AdminError extends Error {
   readonly code: AdminErrorCode;
   /** The member or parameter that is wrong: `limitNanos`. */
   readonly field: string | undefined;
+  /** All that is wrong, at most 100 problems, if more than one was found or it is in a batch. */
+  readonly problems: readonly AdminProblem[] | undefined;
 
   constructor(
     code: AdminErrorCode,
     message: string,
-    details: { readonly field?: string; readonly cause?: unknown } = {},
+    details: {
+      readonly field?: string;
+      readonly problems?: readonly AdminProblem[];
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.field = details.field;
+    this.problems = details.problems?.slice(0, maxProblems);
   }
 }
 
@@ -53,12 +73,26 @@ export function invalid(field: string, message: string): AdminError {
   return new AdminError('invalid_request', message, { field });
 }
 
+/** An error with everything that is wrong with a value. */
+export function problemsError(found: readonly Problem[]): AdminError {
+  const problems = found.map(({ path, sentence }) => ({
+    field: formatPath('', path),
+    message: sentence,
+  }));
+  const { field = '', message = 'Not valid.' } = problems[0] ?? {};
+  const all = problems.length < 2 ? {} : { problems };
+  return new AdminError('invalid_request', message, { field, ...all });
+}
+
 /** Leaves out messages of unknown errors: a driver's may contain an address or a value. */
 export function adminErrorOf(error: unknown): AdminError {
   if (isAdminError(error)) return error;
   if (isConfigurationError(error) || errorName(error) === 'RangeError') {
     const message = error instanceof Object && 'message' in error ? String(error.message) : '';
     return new AdminError('invalid_request', message, { cause: error });
+  }
+  if (errorName(error) === 'CatalogConflict' && error instanceof Error) {
+    return new AdminError('conflict', error.message, { cause: error });
   }
   if (isGatewayError(error) && error.code !== 'store_unavailable') {
     return new AdminError('invalid_request', error.message, { cause: error });

@@ -2,16 +2,13 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import { aClock, aFunction, checkMakerOptions, methods, strict, text } from '../ports/set-up.ts';
 import { type Audit, type AuditListener, auditTrail } from './audit.ts';
 import { type AdminCalls, adminCalls } from './calls.ts';
-import {
-  type AdminCatalogs,
-  type AdminChannels,
-  adminCatalogs,
-  adminChannels,
-} from './channels.ts';
+import { type AdminCatalogs, adminCatalogs } from './catalog.ts';
+import { type AdminChannels, adminChannels } from './channels.ts';
 import type {
   AdminCatalog,
   AdminDeps,
@@ -24,6 +21,7 @@ import { type AdminKeys, adminKeys } from './keys.ts';
 import { liveFigures, liveTypes } from './live.ts';
 import { adminNames, type ReadNames } from './names.ts';
 import { adminNow, type ReadNow } from './now.ts';
+import { type AdminOwners, adminOwners } from './owners.ts';
 import { type AdminRefusals, adminRefusals } from './refusals.ts';
 import { type AdminUsageReports, adminUsage } from './usage.ts';
 
@@ -49,6 +47,13 @@ export interface AdminOptions {
   readonly replyStores?: readonly AdminOwnedStore[];
   /** Receives an audit entry for each change, including those that fail or are refused. */
   readonly onAudit?: AuditListener;
+  /**
+   * Keeps the audit entries, for {@link Admin.audit} and the console: `sqliteAuditLog`,
+   * `postgresAuditLog`. Default: the latest 1,000 of this process, in memory.
+   */
+  readonly auditLog?: AuditLog;
+  /** Receives the errors of `auditLog`. The changes are made anyway. */
+  readonly onAuditError?: (error: unknown) => void;
   /** The name of this gateway, for people. Default: `Tollgate`. */
   readonly title?: string;
   readonly clock?: Clock;
@@ -60,12 +65,16 @@ export interface AdminCapabilities {
   readonly issueKeys: boolean;
   readonly changeKeys: boolean;
   readonly removeKeys: boolean;
+  readonly listOwners: boolean;
+  readonly changeOwners: boolean;
   readonly usageReports: boolean;
   readonly usageRecords: boolean;
   readonly refusalReports: boolean;
   readonly listModels: boolean;
   /** Weights, priorities and costs of channels can be changed for all processes. */
   readonly changeChannels: boolean;
+  /** The catalog keeps versions, and the prices of models can be changed for all processes. */
+  readonly changePrices: boolean;
 }
 
 /**
@@ -81,6 +90,7 @@ export interface Admin {
   readonly keyCacheMs: number | undefined;
   readonly clock: Clock;
   readonly keys: AdminKeys;
+  readonly owners: AdminOwners;
   readonly calls: AdminCalls;
   readonly usage: AdminUsageReports;
   readonly refusals: AdminRefusals;
@@ -123,6 +133,8 @@ const optionsSchema = strict('must be an object', {
   catalog: methods('find', 'list').optional(),
   replyStores: z.array(replyStore, 'must be a list of stores').optional(),
   onAudit: aFunction.optional(),
+  auditLog: methods('record', 'page').optional(),
+  onAuditError: aFunction.optional(),
   title: text('must be text without control characters').optional(),
   clock: aClock.optional(),
 } satisfies Record<keyof AdminOptions, z.ZodType>);
@@ -139,10 +151,11 @@ export function createAdmin(options: AdminOptions): Admin {
     quota: 'Give it the quota store of the gateway',
   });
   const { gateway, keys, keyCache, quota, catalog, replyStores = [] } = options;
-  const { title = 'Tollgate', clock = systemClock(), onAudit } = options;
+  const { title = 'Tollgate', clock = systemClock() } = options;
   const usage: AdminUsage = options.usage ?? {};
   const stores = { keys, keyCache, quota, usage, catalog, replyStores };
-  const audit = auditTrail(clock, onAudit);
+  const { onAudit, auditLog: log, onAuditError: onError } = options;
+  const audit = auditTrail(clock, { onAudit, log, onError });
   const live = liveFigures(clock);
   const deps: AdminDeps = { gateway, stores, clock, audit, live };
   const reports = adminUsage(deps);
@@ -155,6 +168,7 @@ export function createAdmin(options: AdminOptions): Admin {
     clock,
     audit,
     keys: adminKeys(deps),
+    owners: adminOwners(deps),
     calls: adminCalls(deps),
     usage: reports,
     refusals: adminRefusals(deps),
@@ -176,10 +190,13 @@ function capabilitiesOf({ stores: { keys, usage, catalog } }: AdminDeps): AdminC
     issueKeys: keys.issue !== undefined,
     changeKeys: keys.update !== undefined && keys.get !== undefined,
     removeKeys: keys.remove !== undefined,
+    listOwners: keys.owners !== undefined,
+    changeOwners: keys.owners?.update !== undefined,
     usageReports: usage.usageReport !== undefined,
     usageRecords: usage.usageRecords !== undefined,
     refusalReports: usage.refusalReport !== undefined,
     listModels: catalog?.models !== undefined,
     changeChannels: catalog?.changeChannel !== undefined,
+    changePrices: catalog?.changePrice !== undefined,
   };
 }

@@ -1,10 +1,6 @@
-/** Channels and catalogs for operators: health and shares, how to change them, and checks. */
-
-import { modelsFrom } from '../catalog/model-json.ts';
-import type { ChannelChange, PublishedModel } from '../catalog/published-catalog.ts';
-import { ConfigurationError, isConfigurationError } from '../errors.ts';
+/** Channels for operators: health and shares, and how to change them. */
+import type { ChannelChange } from '../catalog/catalog-versions.ts';
 import type { HealthStatus } from '../events.ts';
-import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import type { Channel, ChannelCost } from '../ports/catalog.ts';
 import type { ListedModel } from '../ports/listed-model.ts';
 import { upstreamModelOf } from '../ports/model-defaults.ts';
@@ -104,7 +100,15 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
     shown: AuditChange,
   ): Promise<ChannelChanged> => {
     const entry = { ...subject, change: { ...shown, modelId: edit.modelId ?? null } };
-    return audit.run(entry, () => change(deps, subject.target, edit));
+    return audit.run(
+      entry,
+      () => change(deps, subject, edit),
+      ({ before }) => {
+        const weights = new Set(before.map(({ weight }) => weight));
+        const [weightBefore = null] = weights.size === 1 ? weights : [];
+        return { change: { ...entry.change, ...('weight' in shown ? { weightBefore } : {}) } };
+      },
+    );
   };
   return {
     list: () => modelChannels(deps),
@@ -112,7 +116,9 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
       audit.run(
         { actor, action: 'channel.disable', target: channelId, change: { where } },
         async () => {
-          if (where === 'everywhere') return change(deps, channelId, { weight: 0 });
+          if (where === 'everywhere') {
+            return change(deps, { actor, target: channelId }, { weight: 0 });
+          }
           checkKnown(deps, channelId);
           gateway.disableChannel(channelId);
           return { channelId, where, before: [] };
@@ -125,7 +131,7 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
           checkKnown(deps, channelId);
           if (where === 'process') gateway.enableChannel(channelId);
           if (where === 'process') return { channelId, where, before: [] };
-          const changed = await change(deps, channelId, { weight });
+          const changed = await change(deps, { actor, target: channelId }, { weight });
           gateway.enableChannel(channelId);
           return changed;
         },
@@ -148,7 +154,7 @@ export function adminChannels(deps: AdminDeps): AdminChannels {
 
 async function change(
   { stores: { catalog } }: AdminDeps,
-  channelId: string,
+  { actor, target: channelId }: { readonly actor: string; readonly target: string },
   edit: ChannelChange,
 ): Promise<ChannelChanged> {
   if (catalog?.changeChannel === undefined) {
@@ -163,7 +169,7 @@ async function change(
       .filter(({ id }) => id === channelId)
       .map(({ weight = 1 }) => ({ modelId: model.id, weight })),
   );
-  const changed = await catalog.changeChannel(channelId, edit);
+  const changed = await catalog.changeChannel(channelId, edit, { actor });
   if (changed.length === 0) throw noChannel(channelId);
   return {
     channelId,
@@ -220,71 +226,4 @@ function healthFor(
   const health = status === undefined || status.state !== 'ready' ? status : (own ?? status);
   const { state = 'ready', reason, untilMs } = health ?? {};
   return { state, reason, untilMs, ...explained(reason) };
-}
-
-/** Whether a list of models could be published. */
-export type CatalogCheck =
-  | { readonly valid: true; readonly models: number; readonly problem: undefined }
-  /** `problem` has a line for each wrong member, which names it and says what to do. */
-  | { readonly valid: false; readonly models: number; readonly problem: string };
-
-/** The catalog of a gateway. */
-export interface AdminCatalogs {
-  /**
-   * Checks models in the form of docs/catalog.md, without resolving their secrets. Nothing is
-   * stored or sent anywhere.
-   */
-  validate(models: JsonValue): Promise<CatalogCheck>;
-  /**
-   * Publishes models to a catalog in a database. No HTTP route does this: whoever sets the URL of a
-   * channel receives its secret.
-   *
-   * @throws AdminError `not_supported`, `invalid_request`, `unavailable`
-   */
-  publish(actor: string, models: readonly PublishedModel[]): Promise<void>;
-}
-
-export function adminCatalogs({ stores: { catalog }, audit }: AdminDeps): AdminCatalogs {
-  return {
-    validate: async (list) => {
-      const models = items(list).length;
-      try {
-        if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
-        await modelsFrom(items(list), { credential: referenceOf, prices: () => undefined });
-        return { valid: true, models, problem: undefined };
-      } catch (error) {
-        if (!isConfigurationError(error)) throw error;
-        return { valid: false, models, problem: error.message };
-      }
-    },
-    publish: (actor, models) =>
-      audit.run(
-        {
-          actor,
-          action: 'catalog.publish',
-          target: undefined,
-          change: { models: Array.isArray(models) ? models.length : 0 },
-        },
-        async () => {
-          if (catalog?.publish === undefined) {
-            throw notSupported('Models can’t be published to this catalog.', databaseCatalog);
-          }
-          await catalog.publish(models);
-        },
-      ),
-  };
-}
-
-/** A placeholder for the secret. The reference must name a secret, and not contain one. */
-async function referenceOf(value: JsonValue, path: string): Promise<string> {
-  const env = member(value, 'env');
-  const name = member(value, 'name');
-  const isReference = isJsonObject(value) && Object.keys(value).length === 1;
-  if (isReference && typeof env === 'string' && env !== '') return `env-${env}`.replace(/\W/g, '-');
-  if (isReference && typeof name === 'string' && name !== '') {
-    return `name-${name}`.replace(/\W/g, '-');
-  }
-  throw new ConfigurationError(
-    `${path} must be { env: 'VARIABLE' } or { name: '…' }: the database holds no secrets.`,
-  );
 }

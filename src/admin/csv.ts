@@ -1,4 +1,4 @@
-/** CSV (RFC 4180) that is safe to open in a spreadsheet: no cell is a formula. */
+/** CSV (RFC 4180): written so that no cell is a formula in a spreadsheet, and read strictly. */
 
 export type Cell = string | number | bigint | boolean | undefined;
 
@@ -15,4 +15,53 @@ function cellText(cell: Cell): string {
   if (typeof cell !== 'string') return String(cell);
   const harmless = formula.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** A row of a CSV file: where it begins, counting lines from 1, and its cells as they were meant. */
+export interface CsvRow {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/** The rows of a CSV file, up to its first mistake. */
+export interface ReadCsv {
+  readonly rows: readonly CsvRow[];
+  readonly problem: { readonly line: number; readonly sentence: string } | undefined;
+}
+
+/** A cell in quotes, whose quotes are doubled; or one without quotes, up to the next comma. */
+const cellForm = /"([^"]*(?:""[^"]*)*)"|([^",\r\n]*)/y;
+const endForm = /,|\r?\n|\r|$/y;
+
+const wrongQuotes =
+  'The quotes are wrong. Put a cell that has some between two quotes, and double those in it.';
+
+/**
+ * Reads a CSV file: a byte order mark and empty lines are left out, and lines may end with CRLF, LF
+ * or CR. Quotes anywhere but around a whole cell are a mistake, because the rest of the file would
+ * be read as something else.
+ */
+export function readCsv(text: string): ReadCsv {
+  const rows: CsvRow[] = [];
+  let [at, line] = [text.startsWith('\ufeff') ? 1 : 0, 1];
+  while (at < text.length) {
+    const [start, cells]: [number, string[]] = [line, []];
+    let separator = ',';
+    while (separator === ',') {
+      cellForm.lastIndex = at;
+      const [whole = '', quoted, plain = ''] = cellForm.exec(text) ?? [];
+      cells.push(quoted?.replaceAll('""', '"') ?? plain);
+      endForm.lastIndex = at + whole.length;
+      const [found] = endForm.exec(text) ?? [];
+      if (found === undefined) {
+        return { rows, problem: { line, sentence: wrongQuotes } };
+      }
+      line += whole.match(/\r\n|\r|\n/g)?.length ?? 0;
+      at = endForm.lastIndex;
+      separator = found;
+    }
+    line += 1;
+    if (cells.length > 1 || cells[0] !== '') rows.push({ line: start, cells });
+  }
+  return { rows, problem: undefined };
 }

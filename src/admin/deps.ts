@@ -1,10 +1,11 @@
 /** What the parts of the admin library share: the host's stores, and pages of lists. */
-import type { ChannelChange, PublishedModel } from '../catalog/published-catalog.ts';
+import type { CatalogVersions } from '../catalog/catalog-versions.ts';
 import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
 import type { Catalog } from '../ports/catalog.ts';
+import type { KeyChange, OwnerTable } from '../ports/key-owner.ts';
 import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { ListedModel } from '../ports/listed-model.ts';
@@ -23,20 +24,23 @@ export interface AdminKeyStore extends KeyStore {
   /** How long its own cache, here or in another process, serves a key, in ms. */
   readonly ttlMs?: number;
   issue?(options: IssueKeyOptions): MaybePromise<IssuedKey>;
-  update?(id: string, change: Partial<Omit<ApiKey, 'id'>>): MaybePromise<boolean>;
+  /** A member that is undefined in the change is to be removed. */
+  update?(id: string, change: KeyChange): MaybePromise<boolean>;
   remove?(id: string): MaybePromise<boolean>;
   get?(id: string): MaybePromise<ApiKey | undefined>;
   page?(query?: KeyPageQuery): MaybePromise<KeyPage>;
+  readonly owners?: AdminOwnerTable;
 }
 
+/** The owners of a key store; without its optional methods they are read-only. */
+export interface AdminOwnerTable
+  extends Pick<OwnerTable, 'get' | 'page'>,
+    Partial<Omit<OwnerTable, 'get' | 'page'>> {}
+
 /** A catalog with the optional methods that operators need. */
-export interface AdminCatalog extends Catalog {
+export interface AdminCatalog extends Catalog, Partial<CatalogVersions> {
   /** All models and wildcards. Every catalog of the package can list them. */
   models?(): readonly ListedModel[];
-  /** Only catalogs in a database. */
-  publish?(models: readonly PublishedModel[]): Promise<void>;
-  /** Only catalogs in a database. */
-  changeChannel?(channelId: string, change: ChannelChange): Promise<readonly string[]>;
 }
 
 /** The queries of a usage sink; those for memory and databases have them. */
@@ -45,6 +49,8 @@ export type AdminUsage = Partial<UsageQueries & RefusalQueries>;
 /** A cache of keys in this process that must forget a key when it is changed. */
 export interface AdminKeyCache {
   forget(keyId: string): void;
+  /** Forgets all keys of an owner. */
+  forgetKeysOf?(ownerId: string): void;
   /** How long a cache, here or in another process, serves a key without asking the store, in ms. */
   readonly ttlMs?: number;
 }

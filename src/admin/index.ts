@@ -1,15 +1,40 @@
 /** The entry point `tollgate/admin`: the admin library, and its interface over HTTP. */
 
+export type { CatalogDifference } from '../catalog/catalog-diff.ts';
+export type {
+  CatalogVersion,
+  CatalogVersions,
+  PublishOptions,
+  StoredCatalog,
+} from '../catalog/catalog-versions.ts';
 export { failureMeanings } from '../failure-meanings.ts';
 export type { FailureMeaning } from '../host-failures.ts';
+export type { AuditLog, AuditPage, AuditQuery, AuditRecord } from '../ports/audit-log.ts';
+export type { PriceJson } from '../prices/price-json.ts';
+export { type MemoryAuditLog, memoryAuditLog } from '../stores/memory/audit-log.ts';
 export {
   type Admin,
   type AdminCapabilities,
   type AdminOptions,
   createAdmin,
 } from './admin.ts';
-export { AdminError, type AdminErrorCode, adminStatusOf, isAdminError } from './admin-error.ts';
-export type { AdminAction, Audit, AuditChange, AuditEntry, AuditListener } from './audit.ts';
+export {
+  AdminError,
+  type AdminErrorCode,
+  type AdminProblem,
+  adminStatusOf,
+  isAdminError,
+} from './admin-error.ts';
+export type {
+  AdminAction,
+  Audit,
+  AuditChange,
+  AuditEntry,
+  AuditListener,
+  AuditTrailPage,
+  AuditTrailQuery,
+} from './audit.ts';
+export type { TopUp } from './balance-changes.ts';
 export type {
   AttemptDetail,
   CallDetail,
@@ -27,30 +52,53 @@ export type {
 } from './calls.ts';
 export type {
   AdminCatalogs,
-  AdminChannels,
   CatalogCheck,
+  PricePreview,
+  VersionDiff,
+  VersionRange,
+} from './catalog.ts';
+export type { CatalogChannel, CatalogModel, ModelLimit } from './catalog-models.ts';
+export type {
+  AdminChannels,
   ChannelChanged,
   ChannelRow,
   ChannelSwitch,
   ModelChannels,
 } from './channels.ts';
-export type { AdminCatalog, AdminKeyCache, AdminKeyStore, AdminOwnedStore, Page } from './deps.ts';
+export type {
+  AdminCatalog,
+  AdminKeyCache,
+  AdminKeyStore,
+  AdminOwnedStore,
+  AdminOwnerTable,
+  Page,
+} from './deps.ts';
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
 export type { AdminAccess, AdminSession, Authorize } from './http/request.ts';
-export type { KeyBalance, KeySummary } from './key-summary.ts';
+export type { BatchRow, IssuedBatch } from './key-batch.ts';
+export type { KeyEdit } from './key-edit.ts';
+export type { KeyListQuery, KeySort } from './key-list.ts';
+export type { KeyBalance, KeySummary, OwnerOfKey, SubjectBalance } from './key-summary.ts';
 export type {
   AdminKeys,
-  KeyListQuery,
   LimitChange,
   RotatedKey,
   RotateOptions,
   ToppedUpKey,
-  TopUp,
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
 export type { NamesOf, NamesQuery, ReadNames } from './names.ts';
 export type { Earlier, Now, NowRange, ReadNow, Today } from './now.ts';
+export type {
+  AdminOwners,
+  NewOwner,
+  OwnerDetail,
+  OwnerEdit,
+  OwnerListQuery,
+  OwnerSummary,
+  ToppedUpOwner,
+} from './owners.ts';
 export type { RefusalCount } from './refusal-counts.ts';
 export type {
   AdminRefusals,

@@ -3,9 +3,11 @@
  * of its subjects may spend, has spent and holds.
  */
 import { maxNanos, type Nanos } from '../money.ts';
-import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
+import { joined, type KeyOwner, ownerSubjectId } from '../ports/key-owner.ts';
+import type { ApiKey, QuotaPeriod, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition, limitWithExtra, periodName } from '../ports/quota-input.ts';
 import type { QuotaState, QuotaStore } from '../ports/quota-store.ts';
+import type { KeyRateLimits } from '../ports/rates.ts';
 import { type AdminDeps, given } from './deps.ts';
 import { setBounded } from './live.ts';
 
@@ -13,12 +15,18 @@ import { setBounded } from './live.ts';
 export interface KeySummary {
   readonly id: string;
   readonly group: string;
+  /** The only models of the group that it may use; undefined for all. */
+  readonly models: readonly string[] | undefined;
+  /** Its owner, whose budget is among the balances; undefined if it has none. */
+  readonly owner: OwnerOfKey | undefined;
   /** Whether a model has this group; undefined if the catalog can't list its models. */
   readonly isGroupServed: boolean | undefined;
   readonly disabled: boolean;
   /** Unix ms; the key is refused from then on. */
   readonly expiresAtMs: number | undefined;
   readonly maxConcurrentCalls: number | undefined;
+  /** Undefined for the `defaultRates` of the gateway. */
+  readonly rates: readonly KeyRateLimits[] | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   /** Undefined if the quota store failed. */
   readonly balances: readonly KeyBalance[] | undefined;
@@ -29,32 +37,74 @@ export interface KeySummary {
   readonly lastUsedMs: number | undefined;
 }
 
+/** The owner of a key, as it is shown with the key. */
+export interface OwnerOfKey {
+  readonly id: string;
+  /** Undefined also if the key store has no owners: the owner of a key is a label there. */
+  readonly name: string | undefined;
+  /** The owner is disabled or missing, so that the key is refused. */
+  readonly disabled: boolean;
+}
+
 export async function summaryOf(key: ApiKey, deps: AdminDeps): Promise<KeySummary> {
-  const lastCalls = await lastCallsOf([key], deps);
-  return summaryWith(key, lastCalls[0], deps);
+  const [lastCalls, owners] = await Promise.all([lastCallsOf([key], deps), ownersOf([key], deps)]);
+  return summaryWith(key, lastCalls[0], owners?.get(key.owner), deps);
 }
 
 export async function summariesOf(
   keys: readonly ApiKey[],
   deps: AdminDeps,
 ): Promise<readonly KeySummary[]> {
-  const lastCalls = await lastCallsOf(keys, deps);
-  return Promise.all(keys.map((key, index) => summaryWith(key, lastCalls[index], deps)));
+  const [lastCalls, owners] = await Promise.all([lastCallsOf(keys, deps), ownersOf(keys, deps)]);
+  return Promise.all(
+    keys.map((key, index) => summaryWith(key, lastCalls[index], owners?.get(key.owner), deps)),
+  );
 }
 
 async function summaryWith(
   key: ApiKey,
   lastCallMs: number | undefined,
-  { live, stores: { quota, catalog }, clock }: AdminDeps,
+  owner: KeyOwner | undefined,
+  { live, stores: { quota, catalog, keys }, clock }: AdminDeps,
 ): Promise<KeySummary> {
-  const { id, group, disabled, expiresAtMs, maxConcurrentCalls, metadata = {} } = key;
+  const { id, group, models, disabled, expiresAtMs, maxConcurrentCalls, rates } = key;
   const seenMs = [lastCallMs, live.lastUsedMs(id)].filter((ms) => ms !== undefined);
   const lastUsedMs = seenMs.length === 0 ? undefined : Math.max(...seenMs);
   // A key must be listed and disabled while the quota store is down.
-  const balances = await balancesOf(key, quota, clock.now()).catch(() => undefined);
+  const balances = await balancesOf(key, owner, quota, clock.now()).catch(() => undefined);
   const isGroupServed = groupsOf(catalog)?.has(group);
-  const rights = { id, group, isGroupServed, disabled, expiresAtMs, maxConcurrentCalls, metadata };
-  return { ...rights, balances, lastUsedMs };
+  const ownerOfKey = key.owner === undefined ? undefined : shownOwner(key.owner, owner, keys);
+  const rights = { id, group, models, owner: ownerOfKey, isGroupServed, disabled, expiresAtMs };
+  const { metadata = {} } = key;
+  return { ...rights, maxConcurrentCalls, rates, metadata, balances, lastUsedMs };
+}
+
+function shownOwner(
+  id: string,
+  owner: KeyOwner | undefined,
+  keys: AdminDeps['stores']['keys'],
+): OwnerOfKey {
+  const isRefused = keys.owners !== undefined && (owner === undefined || owner.disabled);
+  return { id, name: owner?.name, disabled: isRefused };
+}
+
+/** The owners of keys, each looked up once; undefined if the key store has none. */
+async function ownersOf(
+  keys: readonly ApiKey[],
+  { stores }: AdminDeps,
+): Promise<ReadonlyMap<string | undefined, KeyOwner | undefined> | undefined> {
+  const { owners } = stores.keys;
+  if (owners === undefined) return undefined;
+  const ids = [...new Set(keys.flatMap(({ owner }) => owner ?? []))];
+  const found = ids.map(async (id) => [id, (await owners.get(id)) ?? undefined] as const);
+  return new Map(await Promise.all(found));
+}
+
+/** What is wrong with a group for keys, such as that no model has it; undefined if nothing. */
+export function groupWarning({ stores }: AdminDeps, group: string): string | undefined {
+  return groupsOf(stores.catalog)?.has(group) === false
+    ? `No model serves the group ${group}.`
+    : undefined;
 }
 
 export function groupsOf(catalog: AdminDeps['stores']['catalog']): ReadonlySet<string> | undefined {
@@ -80,16 +130,29 @@ async function lastCallsOf(
 }
 
 /** One subject of a key, in its current period. */
-export interface KeyBalance {
-  readonly subject: string;
-  readonly period: QuotaSubject['period'];
-  /** The quota store's name for the current period: `''`, `2026-11` or `2026-11-20`. */
-  readonly periodName: string;
+export interface KeyBalance extends SubjectBalance {
   /**
    * Whether this is the key's main subject: its own, else the first one. Limits and top-ups apply
    * to it unless they name another.
    */
   readonly isMain: boolean;
+  /** Whether it is the budget of the key's owner, which is changed there. */
+  readonly isOwners: boolean;
+}
+
+/** A subject in its current period. */
+export interface SubjectBalance {
+  readonly subject: string;
+  readonly period: QuotaPeriod;
+  /** The day on which the month begins; undefined for the first, and for other periods. */
+  readonly anchorDay: number | undefined;
+  /**
+   * The quota store's name for the current period: `''`, `2026-11-20`, `2026-W47`, `2026-11`, or
+   * `2026-11.15` for a month that begins on its anchor day.
+   */
+  readonly periodName: string;
+  /** The only models whose calls are charged to it; undefined for all. */
+  readonly models: readonly string[] | undefined;
   /** The limit of this period, including what was added to it. */
   readonly limitNanos: Nanos;
   /** The part of the limit that was added for this period; may be negative. */
@@ -108,26 +171,43 @@ export function mainSubject({ id, quota }: ApiKey): QuotaSubject | undefined {
 
 async function balancesOf(
   key: ApiKey,
+  owner: KeyOwner | undefined,
   quota: Pick<QuotaStore, 'read'>,
   nowMs: number,
 ): Promise<readonly KeyBalance[]> {
   const main = mainSubject(key);
   const partition = key.quotaPartition ?? defaultPartition;
+  const subjects = owner === undefined ? key.quota : joined(key, owner).quota;
   return Promise.all(
-    key.quota.map(async (subject) => {
-      const name = periodName(subject.period, nowMs);
-      const state = await quota.read(subject.id, name, partition);
-      return balanceOf(subject, name, state ?? undefined, subject === main);
+    subjects.map(async (subject) => {
+      const balance = await readBalance(subject, { partition, quota, nowMs });
+      const isOwners = owner !== undefined && subject.id === ownerSubjectId(owner.id);
+      return { ...balance, isMain: subject === main, isOwners };
     }),
   );
 }
 
+interface BalanceSource {
+  readonly partition: string;
+  readonly quota: Pick<QuotaStore, 'read'>;
+  readonly nowMs: number;
+}
+
+/** What a subject may spend, has spent and holds in its current period. */
+export async function readBalance(
+  subject: QuotaSubject,
+  { partition, quota, nowMs }: BalanceSource,
+): Promise<SubjectBalance> {
+  const name = periodName(subject, nowMs);
+  const state = await quota.read(subject.id, name, partition);
+  return balanceOf(subject, name, state ?? undefined);
+}
+
 function balanceOf(
-  { id, period, limitNanos }: QuotaSubject,
+  { id, period, anchorDay, models, limitNanos }: QuotaSubject,
   name: string,
   state: QuotaState | undefined,
-  isMain: boolean,
-): KeyBalance {
+): SubjectBalance {
   const extraNanos = state?.extra ?? 0n;
   // As in a reserve, the limit in the key's record takes precedence over the store's.
   const limit = limitWithExtra(limitNanos ?? state?.limit ?? 0n, extraNanos);
@@ -137,8 +217,9 @@ function balanceOf(
   return {
     subject: id,
     period,
+    anchorDay,
     periodName: name,
-    isMain,
+    models,
     limitNanos: limit,
     extraNanos,
     usedNanos,
@@ -208,8 +289,14 @@ async function search(deps: AdminDeps, state: SearchState): Promise<void> {
   state.after = page?.next;
   const listed = (page?.keys ?? []).filter(({ id }) => !ids.has(id));
   const checked = [...again, ...listed.map((key) => ({ id: key.id, key }))];
+  const owners = await ownersOf(
+    checked.flatMap(({ key }) => key ?? []),
+    deps,
+  );
   const balances = await Promise.all(
-    checked.map(async ({ key }) => (key === undefined ? [] : balancesOf(key, read, nowMs))),
+    checked.map(async ({ key }) =>
+      key === undefined ? [] : balancesOf(key, owners?.get(key.owner), read, nowMs),
+    ),
   );
   for (const [index, { id, key }] of checked.entries()) {
     update(state, id, key, balances[index] ?? [], nowMs);

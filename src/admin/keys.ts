@@ -1,23 +1,20 @@
 /** Keys for operators: issue, rotate, disable, limit, top up, remove and list them. */
-import { hash, randomBytes } from 'node:crypto';
-import { isConfigurationError } from '../errors.ts';
+import { randomBytes } from 'node:crypto';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import { maxNanos, type Nanos } from '../money.ts';
+import { ownerSubjectId } from '../ports/key-owner.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
-import { defaultPartition, isNanos, periodName } from '../ports/quota-input.ts';
-import type { AdjustInput } from '../ports/quota-store.ts';
-import { AdminError, invalid, keepInDatabase, notSupported } from './admin-error.ts';
-import type { AuditChange } from './audit.ts';
-import { type AdminDeps, given, limitOf, type Page, type PageQuery } from './deps.ts';
-import { groupsOf, type KeySummary, mainSubject, summariesOf, summaryOf } from './key-summary.ts';
-
-/** Selects keys. */
-export interface KeyListQuery extends PageQuery {
-  /** Text that the id or the group contains, ignoring case. */
-  readonly search?: string;
-  readonly group?: string;
-  readonly disabled?: boolean;
-}
+import { isNanos } from '../ports/quota-input.ts';
+import { AdminError, invalid } from './admin-error.ts';
+import { addToSubject, checkTopUp, rowOf, type TopUp } from './balance-changes.ts';
+import { type AdminDeps, given, type Page } from './deps.ts';
+import { issueChange, issuedChange, madeChange, requestedChange } from './key-audit.ts';
+import { type IssuedBatch, issueBatch } from './key-batch.ts';
+import { editKey, type KeyEdit } from './key-edit.ts';
+import { type KeyListQuery, listKeys } from './key-list.ts';
+import { removeKey } from './key-removal.ts';
+import { groupWarning, type KeySummary, mainSubject, summaryOf } from './key-summary.ts';
+import { cannot, changeKey, issue, keyOf, serialRunner } from './stored-keys.ts';
 
 /** How a key is replaced. */
 export interface RotateOptions {
@@ -40,19 +37,6 @@ export interface LimitChange {
   readonly subject?: string;
 }
 
-/** Money that is added to a subject of a key, for its current period. */
-export interface TopUp {
-  /**
-   * 1 to 200 characters, such as an invoice number. Top-ups of one subject with the same id count
-   * once, in all periods.
-   */
-  readonly id: string;
-  /** May be negative. */
-  readonly amountNanos: bigint;
-  /** Default: the key's main subject. */
-  readonly subject?: string;
-}
-
 /** A key after a top-up. */
 export interface ToppedUpKey extends KeySummary {
   /** There was a top-up with this id before, of this or another amount: nothing was added. */
@@ -70,6 +54,14 @@ export interface AdminKeys {
   groupWarning(group: string): string | undefined;
   /** The secret exists only in the returned value. */
   issue(actor: string, options: IssueKeyOptions): Promise<IssuedKey>;
+  /**
+   * Issues up to 5,000 keys, unless one of the rows is wrong; the error has the `problems` of all
+   * rows. A row without an `id` gets that of the batch and its number, `batch-1`, so that a
+   * repeated batch issues only keys that are missing. Each secret exists only in the result.
+   */
+  issueBatch(actor: string, batch: string, rows: readonly IssueKeyOptions[]): Promise<IssuedBatch>;
+  /** Changes a key from its next call on. Limits are changed with `setLimit`. */
+  edit(actor: string, id: string, change: KeyEdit): Promise<KeySummary>;
   /**
    * Issues a key with the same rights that is charged to the same subjects, and lets the old one
    * expire. Until then, change a limit on both. The new key expires when the old one would have
@@ -91,7 +83,7 @@ export interface AdminKeys {
 }
 
 export function adminKeys(deps: AdminDeps): AdminKeys {
-  const { audit, stores } = deps;
+  const { audit } = deps;
   const runSerially = serialRunner();
   const setDisabled = (actor: string, id: string, disabled: boolean): Promise<KeySummary> =>
     audit.run(
@@ -101,16 +93,24 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
   return {
     list: (query = {}) => listKeys(deps, query),
     find: async (id) => summaryOf(await keyOf(deps, id), deps),
-    groupWarning: (group) =>
-      groupsOf(stores.catalog)?.has(group) === false
-        ? `No model serves the group ${group}.`
-        : undefined,
+    groupWarning: (group) => groupWarning(deps, group),
     issue: (actor, options) =>
       audit.run(
         { actor, action: 'key.issue', target: options?.id, change: issueChange(options) },
         () => issue(deps, options),
         ({ key }) => ({ target: key.id, change: issuedChange(key) }),
       ),
+    issueBatch: (actor, batch, rows) => issueBatch(deps, actor, batch, rows),
+    edit: (actor, id, edit) => {
+      const change = requestedChange(edit);
+      return audit
+        .run(
+          { actor, action: 'key.edit', target: id, change },
+          () => runSerially(id, () => editKey(deps, id, edit)),
+          ({ before }) => ({ change: madeChange(before, edit) }),
+        )
+        .then(({ key }) => summaryOf(key, deps));
+    },
     rotate: (actor, id, options = {}) => {
       const { overlapMs = 0, id: newId = null } = options;
       return audit.run(
@@ -141,60 +141,6 @@ export function adminKeys(deps: AdminDeps): AdminKeys {
         runSerially(id, () => removeKey(deps, id)),
       ),
   };
-}
-
-function issueChange(options: Partial<IssueKeyOptions> | undefined): AuditChange {
-  const { group, limitNanos, period } = options ?? {};
-  return {
-    group: typeof group === 'string' ? group : null,
-    limitNanos: typeof limitNanos === 'bigint' ? String(limitNanos) : null,
-    period: typeof period === 'string' ? period : null,
-  };
-}
-
-/** The rights and the subjects of the new key: a subject may belong to another key or a group. */
-function issuedChange({ group, quota, expiresAtMs, maxConcurrentCalls }: ApiKey): AuditChange {
-  const subjects = quota.map(
-    ({ id, period, limitNanos }) => `${id} ${period} ${limitNanos ?? '(limit in the quota store)'}`,
-  );
-  return {
-    group,
-    quota: subjects.join(', '),
-    expiresAtMs: expiresAtMs ?? null,
-    maxConcurrentCalls: maxConcurrentCalls ?? null,
-  };
-}
-
-async function listKeys(deps: AdminDeps, query: KeyListQuery): Promise<Page<KeySummary>> {
-  const { keys } = deps.stores;
-  if (keys.page === undefined) throw cannot('list keys');
-  const { search, group, disabled, after } = query;
-  const wanted = given({ search: search === '' ? undefined : search, group, disabled, after });
-  const page = await keys.page({ ...wanted, limit: limitOf(query) });
-  return { data: await summariesOf(page.keys, deps), next: page.next };
-}
-
-async function issue(
-  { stores: { keys }, clock }: AdminDeps,
-  options: IssueKeyOptions,
-): Promise<IssuedKey> {
-  if (keys.issue === undefined) throw cannot('issue keys');
-  const { id, expiresAtMs } = options;
-  if (expiresAtMs !== undefined && expiresAtMs <= clock.now()) {
-    throw invalid('expiresAtMs', 'expiresAtMs must be in the future.');
-  }
-  // HTTP clients resolve `.` and `..` in a path, so the key could not be addressed.
-  if (id !== undefined && /^\.+$/.test(id)) {
-    throw invalid('id', 'id must not consist of dots only.');
-  }
-  if (id !== undefined && (await keys.get?.(id)) !== undefined) throw taken(id);
-  try {
-    return await keys.issue(options);
-  } catch (error) {
-    // Another request has taken the id meanwhile.
-    const isTaken = isConfigurationError(error) && / is taken\. /.test(error.message);
-    throw isTaken && id !== undefined ? taken(id) : error;
-  }
 }
 
 /**
@@ -251,135 +197,20 @@ async function setLimit(
   return summaryOf(await changeKey(deps, id, { quota }), deps);
 }
 
-async function addMoney(
-  deps: AdminDeps,
-  id: string,
-  { id: topUpId, amountNanos, subject }: TopUp,
-): Promise<ToppedUpKey> {
-  if (typeof topUpId !== 'string' || topUpId.length < 1 || topUpId.length > 200) {
-    throw invalid('id', 'id must be text of 1 to 200 characters.');
-  }
+async function addMoney(deps: AdminDeps, id: string, topUp: TopUp): Promise<ToppedUpKey> {
+  checkTopUp(topUp);
   const key = await keyOf(deps, id);
-  const charged = subjectOf(key, subject);
-  // JSON keeps the parts apart, whatever characters they contain.
-  const digest = hash('sha256', JSON.stringify([charged.id, topUpId]), 'base64url');
-  const row = { ...rowOf(key, charged, deps), id: `topup_${digest}` };
-  const { replay } = await deps.stores.quota.adjust({ ...row, addLimit: amountNanos });
-  return { ...(await summaryOf(key, deps)), repeated: replay };
-}
-
-/** Changes a key, and makes the cache of this process forget it. */
-async function changeKey(
-  deps: AdminDeps,
-  id: string,
-  change: Partial<Omit<ApiKey, 'id'>>,
-): Promise<ApiKey> {
-  const { keys, keyCache } = deps.stores;
-  if (keys.update === undefined) throw cannot('change keys');
-  if (!(await keys.update(id, change))) throw noKey(id);
-  keyCache?.forget(id);
-  return keyOf(deps, id);
+  const repeated = await addToSubject(deps, key, subjectOf(key, topUp.subject), topUp);
+  return { ...(await summaryOf(key, deps)), repeated };
 }
 
 function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {
   const found = name === undefined ? mainSubject(key) : key.quota.find(({ id }) => id === name);
   if (found !== undefined) return found;
-  const message = 'This key is not charged to that subject.';
+  const ofOwner = key.owner === undefined ? undefined : ownerSubjectId(key.owner);
+  const isOfOwner = ofOwner !== undefined && (name === undefined || name === ofOwner);
+  const message = isOfOwner
+    ? 'The budget of the owner is changed at the owner.'
+    : 'This key is not charged to that subject.';
   throw new AdminError('not_found', message, { field: 'subject' });
-}
-
-function rowOf(
-  key: ApiKey,
-  { id: subject, period }: QuotaSubject,
-  { clock }: AdminDeps,
-): Pick<AdjustInput, 'partition' | 'subject' | 'period'> {
-  const partition = key.quotaPartition ?? defaultPartition;
-  return { partition, subject, period: periodName(period, clock.now()) };
-}
-
-function taken(id: string): AdminError {
-  const message = `The id "${id}" is taken. Choose another one.`;
-  return new AdminError('conflict', message, { field: 'id' });
-}
-
-/** Makes a function that runs a change after all its earlier ones of the same name. */
-function serialRunner() {
-  const last = new Map<string, Promise<unknown>>();
-  return <T>(name: string, change: () => Promise<T>): Promise<T> => {
-    const result = (last.get(name) ?? Promise.resolve()).then(change, change);
-    last.set(name, result);
-    const forget = (): void => {
-      if (last.get(name) === result) last.delete(name);
-    };
-    result.then(forget, forget);
-    return result;
-  };
-}
-
-export function cannot(what: string): AdminError {
-  return notSupported(
-    `The key store can't ${what}.`,
-    'Change keys where you keep them: in `keys.fixed`, or in your own tables. ' +
-      keepInDatabase(
-        'stores.keys',
-        'a sqliteKeyStore or postgresKeyStore that createAdmin is given',
-      ),
-  );
-}
-
-function noKey(id: string): AdminError {
-  return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
-}
-
-async function keyOf({ stores: { keys } }: AdminDeps, id: string): Promise<ApiKey> {
-  if (keys.get === undefined) throw cannot('look keys up by their id');
-  const key = await keys.get(id);
-  if (key === undefined) throw noKey(id);
-  return key;
-}
-
-const pageSize = 1_000;
-
-/**
- * Disables the key, deletes what it owns, and removes it. If a store fails halfway, the key stays
- * disabled, and can be removed again.
- */
-async function removeKey(deps: AdminDeps, id: string): Promise<void> {
-  const { keys, keyCache } = deps.stores;
-  if (keys.remove === undefined) throw cannot('remove keys');
-  if (deps.stores.replyStores.length > 0) await forgetReplies(deps, id);
-  if (!(await keys.remove(id))) throw noKey(id);
-  keyCache?.forget(id);
-}
-
-async function forgetReplies(deps: AdminDeps, id: string): Promise<void> {
-  const { keys, keyCache } = deps.stores;
-  const key = await keyOf(deps, id);
-  // A new call must not store another reply; those that are running still may.
-  if (!key.disabled) await keys.update?.(id, { disabled: true });
-  keyCache?.forget(id);
-  for (const owner of new Set([id, key.responseOwner ?? id])) {
-    if (await hasOtherKey(deps, owner, id)) continue;
-    for (const store of deps.stores.replyStores) {
-      while (((await store.forgetOwner?.(owner)) ?? 0) > 0) {
-        // Each batch is small, so that the store serves calls between two of them.
-      }
-    }
-  }
-}
-
-/** Whether another key refers to the replies of this owner, page by page. */
-async function hasOtherKey(
-  { stores: { keys } }: AdminDeps,
-  owner: string,
-  id: string,
-): Promise<boolean> {
-  let after: string | undefined;
-  do {
-    const page = await keys.page?.({ limit: pageSize, ...given({ after }) });
-    const others = page?.keys.filter((key) => key.id !== id) ?? [];
-    if (others.some((key) => (key.responseOwner ?? key.id) === owner)) return true;
-    after = page?.next;
-  } while (after !== undefined);
-  return false;
 }

@@ -98,11 +98,12 @@ async function modelsOf(
 /**
  * The models of `{ "models": [ … ] }`, as parsed JSON.
  *
+ * @param others members that it may have besides
  * @throws ConfigurationError that says where the text is wrong and how to fix it
  */
-export function modelsIn(bytes: Uint8Array): readonly JsonValue[] {
+export function modelsIn(bytes: Uint8Array, others: readonly string[] = []): readonly JsonValue[] {
   for (const name of scanFile(bytes, '{ "models": [ … ] }')) {
-    if (name === 'models') continue;
+    if (name === 'models' || others.includes(name)) continue;
     throw new ConfigurationError(`${JSON.stringify(name)} does not exist. Keep "models" alone.`);
   }
   const models = member(parseJson(Buffer.from(bytes).toString()), 'models');

@@ -2,6 +2,7 @@
  * What the commands of `npx tollgate` share: their form, the process around them, their errors, and
  * the values of options that several of them have.
  */
+import { utcTime } from '../admin/key-texts.ts';
 import type { Clock } from '../clock.ts';
 import { money } from '../prices/amount.ts';
 import type { Environment } from './config/environment.ts';
@@ -42,6 +43,8 @@ export function endSignal({ onSignal }: Surroundings): Promise<string> {
 export interface Option {
   /** The placeholder of the value in the help: `FILE`; a flag has none. */
   readonly value?: string;
+  /** It may be given several times. */
+  readonly isList?: true;
   readonly text: string;
 }
 
@@ -51,6 +54,8 @@ export interface Given {
   readonly json: boolean;
   readonly positionals: readonly string[];
   text(name: string): string | undefined;
+  /** All values of an option that may be given several times. */
+  all(name: string): readonly string[];
   has(name: string): boolean;
 }
 
@@ -101,31 +106,17 @@ export const commonOptions: Readonly<Record<string, Option>> = {
   help: { text: 'explain the command' },
 };
 
-/** A day, optionally with a time, whose seconds are optional. */
-const form = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(\.\d{3})?)?(Z?))?$/;
-
 /**
  * The time that an option names, in Unix ms; undefined if it was not given.
  *
  * @throws CommandError if it is not a date, is not in UTC, or is a day that the month does not have
- *   (`Date.parse` would return another day)
  */
 export function dateOf(given: Given, option: string): number | undefined {
   const text = given.text(option);
   if (text === undefined) return undefined;
-  const [, day, minute, second = '00', fraction = '.000', zone] = form.exec(text) ?? [];
-  if (day === undefined) {
-    const remedy = 'Write it in UTC, such as 2027-01-31 or 2027-01-31T18:00Z.';
-    throw usageError(`--${option} must be a date. ${remedy}`);
-  }
-  if (minute !== undefined && zone !== 'Z') {
-    throw usageError(`--${option} needs a Z after its time, which is in UTC: ${text}Z.`);
-  }
-  const iso = `${day}T${minute ?? '00:00'}:${second}${fraction}Z`;
-  const timeMs = Date.parse(iso);
-  const isReal = !Number.isNaN(timeMs) && new Date(timeMs).toISOString() === iso;
-  if (!isReal) throw usageError(`--${option} is a date that does not exist. Correct it.`);
-  return timeMs;
+  const time = utcTime(text);
+  if (typeof time === 'string') throw usageError(`--${option} ${time}`);
+  return time;
 }
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

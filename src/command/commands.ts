@@ -8,6 +8,8 @@ import { demoStores } from '../../examples/quickstart/stores.ts';
 import { createAdmin } from '../admin/admin.ts';
 import { staticCatalog } from '../catalog/static-catalog.ts';
 import { createGateway } from '../gateway.ts';
+import { audit, consoleLink } from './audit.ts';
+import { catalogCommands } from './catalog.ts';
 import { channels, processChanges } from './channels.ts';
 import { check } from './check/check.ts';
 import {
@@ -20,7 +22,8 @@ import {
 } from './command.ts';
 import { completionOf } from './completion.ts';
 import { configJsonSchema } from './config/json-schema.ts';
-import { keyCommands } from './keys.ts';
+import { keyCommands } from './keys/keys.ts';
+import { notifyTest } from './notify.ts';
 import { printJson } from './output.ts';
 import { serve } from './serve/serve.ts';
 import { migrate } from './stores/migrate.ts';
@@ -119,6 +122,8 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...[report, calls, refusals, deletion],
   ...[channels, ...processChanges],
+  ...[...catalogCommands, audit, consoleLink],
+  notifyTest,
   schema,
   completionOf(() => commands),
 ];

@@ -135,14 +135,19 @@ function read(command: Command, args: readonly string[], around: Surroundings): 
       const value = values[name];
       return typeof value === 'string' ? value : undefined;
     },
+    all: (name) => {
+      const value = values[name];
+      return Array.isArray(value) ? value.map(String) : [];
+    },
     has: (name) => values[name] === true,
   };
 }
 
 function parsed(command: Command, args: readonly string[], options: Command['options']) {
-  const types = Object.entries(options).map(
-    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
-  );
+  const types = Object.entries(options).map(([name, { value, isList = false }]) => {
+    const type = value === undefined ? 'boolean' : 'string';
+    return [name, { type, multiple: isList }] as const;
+  });
   try {
     return parseArgs({
       args: [...args],

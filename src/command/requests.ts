@@ -3,6 +3,7 @@
  * process.
  */
 import type { Clock } from '../clock.ts';
+import { linksPath } from '../console/links.ts';
 import { UpstreamError } from '../errors.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { UpstreamBody, UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
@@ -79,10 +80,12 @@ export async function askAdmin(
   clock: Clock,
   body?: JsonValue,
 ): Promise<AdminAnswer> {
-  if (admin?.token === undefined) return { reason: 'admin.token is not configured' };
+  const tokens = admin === undefined ? [] : tokensOf(admin);
+  const token = tokens.find(({ can }) => can === 'manage') ?? (body === undefined && tokens[0]);
+  if (admin === undefined || !token) return { reason: 'admin.token is not configured' };
   const client = undiciClient();
   try {
-    return await answerOf(path, body, admin, client, clock);
+    return await answerOf({ path, body, token }, admin, client, clock);
   } catch (error) {
     return { reason: `no process answers at ${originOf(admin)} (${failureReason(error)})` };
   } finally {
@@ -90,9 +93,14 @@ export async function askAdmin(
   }
 }
 
+interface AdminRequest {
+  readonly path: string;
+  readonly body: JsonValue | undefined;
+  readonly token: AdminToken;
+}
+
 async function answerOf(
-  path: string,
-  body: JsonValue | undefined,
+  { path, body, token }: AdminRequest,
   admin: AdminConfig,
   client: UpstreamClient,
   clock: Clock,
@@ -100,10 +108,10 @@ async function answerOf(
   const origin = originOf(admin);
   const request = {
     origin,
-    path: `${consolePath}/api${path}`,
+    path: `${consolePath}${path === linksPath ? '' : '/api'}${path}`,
     method: body === undefined ? ('GET' as const) : ('POST' as const),
     headers: {
-      authorization: `Bearer ${admin.token}`,
+      authorization: `Bearer ${token.token}`,
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
@@ -111,8 +119,16 @@ async function answerOf(
   };
   const { status, text } = await textOfReply(request, client, clock);
   const reply = parseJson(text);
-  if (status === 200 && reply !== undefined) return { value: reply };
+  if ((status === 200 || status === 201) && reply !== undefined) return { value: reply };
   return { reason: `${origin} answered ${status}`, reply };
+}
+
+/** Who may use the admin port by a token. */
+export type AdminToken = NonNullable<AdminConfig['tokens']>[number];
+
+/** The tokens of a configuration; a single one without a name is that of `admin.token`. */
+export function tokensOf({ token, tokens = [] }: AdminConfig): readonly AdminToken[] {
+  return token === undefined ? tokens : [{ name: 'admin.token', token, can: 'manage' }, ...tokens];
 }
 
 /** Where the console is; its interface is at `/console/api`. */

@@ -10,6 +10,7 @@ import { reportedError, sendJson } from '../admin/http/reply.ts';
 import { type Authorize, accessOf, checkChange, readJson } from '../admin/http/request.ts';
 import { hostNames } from '../admin/http/route.ts';
 import { aFunction, checkMakerOptions, methods, strict } from '../ports/set-up.ts';
+import { answerLink, linksPath } from './links.ts';
 import {
   consoleAssets,
   consoleHtml,
@@ -118,6 +119,7 @@ async function serve<R extends IncomingMessage>(
   if (signIn !== undefined && path === '/sign-out') {
     return answerSignOut(here, signIn, access.actor);
   }
+  if (signIn !== undefined && path === linksPath) return answerLink(here, signIn, access);
   const asset = consoleAssets.get(path);
   if (!isPage && asset === undefined) {
     throw new AdminError('not_found', 'There is nothing at this path.');
@@ -178,7 +180,7 @@ async function answerExchange(
     return sendCookie(response, sessionCookie(request, base, cookie));
   }
   if (result.refused === 'unknown') {
-    audit.refused(signing('console.sign_in', 'unknown', request), 'not_signed_in');
+    await audit.refused(signing('console.sign_in', 'unknown', request), 'not_signed_in');
     throw new AdminError(
       'not_signed_in',
       'This link was used before, is older than ten minutes, or is from another process. Open a ' +

@@ -3,18 +3,44 @@ import { z } from 'zod';
 import type { ApiKey, QuotaSubject } from './key-store.ts';
 import { maxLines } from './quota-input.ts';
 import { keyRatesSchema, rateRemedyOf } from './rates-schema.ts';
-import { aName, anId, flag, nanos, type Path, positive, text } from './set-up.ts';
+import { aName, anId, flag, nanos, oneOf, type Path, positive, text } from './set-up.ts';
 
-/** A period of a quota. */
-export const period: z.ZodType = z.enum(
-  ['total', 'day', 'month'],
-  "must be 'total', 'day' or 'month'",
-);
+/** The periods of a limit. */
+export const quotaPeriods = ['total', 'day', 'week', 'month'] as const;
+
+/** A period of a limit. */
+export const period = z.enum(quotaPeriods, oneOf(quotaPeriods));
+
+const dayForm = 'must be a day of the month, 1 to 31';
+
+/** The day on which a month begins. */
+export const anchorDay = z.int(dayForm).min(1, dayForm).max(31, dayForm);
+
+/** Whether an anchor day stands beside a period that has one. */
+export function fitsPeriod(limit: {
+  readonly period?: unknown;
+  readonly anchorDay?: unknown;
+}): boolean {
+  return limit.anchorDay === undefined || limit.period === 'month';
+}
+
+export const anchorForm = "must stand beside the period 'month'";
+
+/** Each call compares its model with all of them. */
+const maxModels = 256;
+const modelsForm = "must be a list of models: ['gpt-4o']";
+
+const modelNames = z
+  .array(text('must be the id of a model'), modelsForm)
+  .min(1, modelsForm)
+  .max(maxModels, `must have at most ${maxModels} models`);
 
 const subjectMembers = {
   id: anId,
   period,
+  anchorDay: anchorDay.optional(),
   limitNanos: nanos.optional(),
+  models: modelNames.optional(),
   maxConcurrentCalls: positive.optional(),
   visible: flag.optional(),
 } satisfies Record<keyof QuotaSubject, z.ZodType>;
@@ -25,21 +51,33 @@ const subjectsForm =
   "[{ id: 'user-7', period: 'month', limitNanos: money('5') }]";
 
 /** A subject of a new key. Strict, so that a misspelt member is reported. */
-export const subject: z.ZodType = z.strictObject(subjectMembers, subjectForm);
+export const subject: z.ZodType = z
+  .strictObject(subjectMembers, subjectForm)
+  .refine(fitsPeriod, { path: ['anchorDay'], message: anchorForm });
 
 const repeatedForm = 'must differ from that of another subject with the same period';
 
+interface Named {
+  readonly id?: unknown;
+  readonly period?: unknown;
+  readonly anchorDay?: unknown;
+}
+
 /** The first subject that has the id and the period of an earlier one; the store counts one. */
-export function repeatedSubject(
-  subjects: readonly { readonly id?: unknown; readonly period?: unknown }[],
-): number | undefined {
+export function repeatedSubject(subjects: readonly Named[]): number | undefined {
   for (let index = 1; index < subjects.length; index += 1) {
     for (let earlier = 0; earlier < index; earlier += 1) {
       const [one, other] = [subjects[earlier], subjects[index]];
-      if (one?.id === other?.id && one?.period === other?.period) return index;
+      if (one !== undefined && other !== undefined && isSameRow(one, other)) return index;
     }
   }
   return undefined;
+}
+
+/** A month that begins on the first is the calendar's. */
+function isSameRow(one: Named, other: Named): boolean {
+  const { id, period, anchorDay = 1 } = one;
+  return id === other.id && period === other.period && anchorDay === (other.anchorDay ?? 1);
 }
 
 /** A `Date` can't represent a later time. */
@@ -50,6 +88,8 @@ const expiryForm = 'must be Unix milliseconds, a positive integer';
 export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
   id: anId,
   group: text('must be the name of a group; it decides which models the key may use'),
+  models: modelNames.optional(),
+  owner: anId.optional(),
   disabled: flag,
   expiresAtMs: z
     .int(expiryForm)
@@ -57,7 +97,12 @@ export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
     .max(lastDateMs, `must be at most ${lastDateMs}, the last time of a Date`)
     .optional(),
   quota: z
-    .array(z.looseObject(subjectMembers, subjectForm), subjectsForm)
+    .array(
+      z
+        .looseObject(subjectMembers, subjectForm)
+        .refine(fitsPeriod, { path: ['anchorDay'], message: anchorForm }),
+      subjectsForm,
+    )
     .min(1, subjectsForm)
     .max(maxLines, subjectsForm)
     .superRefine((subjects, { addIssue }) => {
@@ -69,6 +114,7 @@ export const keyMembers: Readonly<Record<keyof ApiKey, z.ZodType>> = {
   responseOwner: anId.optional(),
   maxConcurrentCalls: positive.optional(),
   rates: keyRatesSchema.optional(),
+  sharedRates: keyRatesSchema.optional(),
   metadata: z.record(z.string(), z.string('must be text'), 'must be an object of texts').optional(),
 };
 
@@ -77,6 +123,9 @@ export const keyRecordSchema: z.ZodType = z.looseObject(keyMembers);
 
 /** The remedy for each optional member. */
 const remedies: ReadonlyMap<unknown, string> = new Map([
+  ['anchorDay', 'Leave it out for the first day of the month'],
+  ['models', 'Leave it out for all models'],
+  ['owner', 'Leave it out for none'],
   ['expiresAtMs', 'Leave it out for a key that does not expire'],
   ['limitNanos', 'Leave it out if the quota store has the limit'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],
@@ -88,6 +137,6 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
 
 /** What to do about the member of a key at a path. */
 export function keyRemedyOf(path: Path): string | undefined {
-  if (path[0] === 'rates') return rateRemedyOf(path);
+  if (path[0] === 'rates' || path[0] === 'sharedRates') return rateRemedyOf(path);
   return path[0] === 'metadata' && path.length > 1 ? undefined : remedies.get(path.at(-1));
 }

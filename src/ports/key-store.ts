@@ -5,20 +5,37 @@ import type { Nanos } from '../money.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
 import type { KeyRateLimits } from './rates.ts';
 
+/** How often a limit begins anew, in UTC: weeks begin on Monday, and `total` never resets. */
+export type QuotaPeriod = 'total' | 'day' | 'week' | 'month';
+
+/** The period of a limit. */
+export interface PeriodOfLimit {
+  readonly period: QuotaPeriod;
+  /**
+   * The day on which a `month` begins, 1 to 31; in a shorter month its last day. Another day is
+   * another period, in which nothing is used yet. Default: 1.
+   */
+  readonly anchorDay?: number;
+}
+
 /** A budget that a key is charged to. A key usually has two: its own and its group's. */
-export interface QuotaSubject {
+export interface QuotaSubject extends PeriodOfLimit {
   /**
    * 1 to 128 printable ASCII characters without spaces, such as the id that an identity provider
    * gives; never a secret.
    */
   readonly id: string;
-  /** The period that the limit is for, in UTC; `total` never resets. */
-  readonly period: 'total' | 'day' | 'month';
   /**
    * The most that the subject may spend in each period; a change applies from the next call on.
    * Leave it out where the limit is kept in the quota store and set by `adjust({ limit })`.
    */
   readonly limitNanos?: Nanos;
+  /**
+   * The only models whose calls are held and charged on this subject: ids and aliases, or the id of
+   * a wildcard for all models that it serves. A call that no subject of its key is for is refused,
+   * and none falls back to a model that a further subject is for. Default: all models.
+   */
+  readonly models?: readonly string[];
   /** How many calls of this subject may run at once. Default: unbounded. */
   readonly maxConcurrentCalls?: number;
   /**
@@ -35,17 +52,30 @@ export interface ApiKey {
   readonly id: string;
   /** Decides which models the key may use. */
   readonly group: string;
+  /**
+   * The only models of its group that the key may use: ids and aliases, or the id of a wildcard for
+   * all models that it serves. Default: all models of the group.
+   */
+  readonly models?: readonly string[];
+  /**
+   * The id of the owner of the key. A key store with owners adds the owner's budget and its rate
+   * limits to the record when it finds the key; elsewhere it is a label.
+   */
+  readonly owner?: string;
   readonly disabled: boolean;
   /** Unix milliseconds; the key is refused from then on. */
   readonly expiresAtMs?: number;
-  /** 1 to 8 subjects with distinct ids. Every call is held and charged in full on each of them. */
+  /**
+   * 1 to 8 subjects with distinct ids. Every call is held and charged in full on each of them that
+   * is for its model.
+   */
   readonly quota: readonly QuotaSubject[];
   /**
    * The shard that holds all subjects of the key. Default: one for all keys. It must never change
    * during a key's life.
    */
   readonly quotaPartition?: string;
-  /** How many calls of this key may run at once, checked in the same atomic step as the hold. */
+  /** How many calls of this key may run at once, whatever their models, checked in the same atomic step as the hold. */
   readonly maxConcurrentCalls?: number;
   /**
    * How many calls and tokens the key may use per minute, hour and day: its own limits, lower ones
@@ -53,6 +83,11 @@ export interface ApiKey {
    * next call on. Default: `defaultRates` of the gateway.
    */
   readonly rates?: readonly KeyRateLimits[];
+  /**
+   * Further limits, besides `rates` or `defaultRates`: those of the owner, which a key store with
+   * owners adds when it finds the key.
+   */
+  readonly sharedRates?: readonly KeyRateLimits[];
   /**
    * Keys with the same value may refer to each other's responses and output items. Give a new key
    * the id of the key that it replaces. Default: the key's id, so that each key has its own.

@@ -1,6 +1,7 @@
 /** Default values for what a model's record may leave out, shared by all code that reads models. */
 import type { DialectName } from './capabilities.ts';
 import type { Channel, Model, ProtocolName } from './catalog.ts';
+import type { ApiKey } from './key-store.ts';
 import { isWildcard } from './listed-model.ts';
 
 const vendors: Readonly<Record<DialectName, string>> = {
@@ -15,6 +16,21 @@ const imageProtocols: readonly ProtocolName[] = ['images'];
 /** The id by which callers know the model. */
 export function exactIdOf({ id, exactId = id }: Model): string {
   return exactId;
+}
+
+/** Whether a name in the record of a key stands for the model: its id, or an alias. */
+export function isNamed({ id, exactId, aliases }: Model, name: string): boolean {
+  return id === name || exactId === name || aliases?.includes(name) === true;
+}
+
+/** Whether the record of a key allows the model: its group, and its `models`. */
+export function mayUse(key: Pick<ApiKey, 'group' | 'models'>, model: Model): boolean {
+  return model.groups.includes(key.group) && isAmong(key.models, model);
+}
+
+/** Whether a model is one of these; all are, if none is named. */
+export function isAmong(models: ApiKey['models'], model: Model): boolean {
+  return models === undefined || models.some((name) => isNamed(model, name));
 }
 
 /** The channel's name for the model; `*` stands for the name of a wildcard's model. */

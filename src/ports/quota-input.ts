@@ -6,7 +6,7 @@
 
 import type { Nanos } from '../money.ts';
 import { maxNanos } from '../money.ts';
-import type { QuotaSubject } from './key-store.ts';
+import type { PeriodOfLimit } from './key-store.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -30,7 +30,7 @@ export const maxLines = 8;
 
 const printable = /^[!-~]{1,128}$/;
 const nameSyntax = /^[A-Za-z0-9._-]{1,64}$/;
-const periodSyntax = /^\d{4}-\d{2}(-\d{2})?$/;
+const periodSyntax = /^\d{4}-(?:W\d{2}|\d{2}(?:[-.]\d{2})?)$/;
 const idSyntax = /^[A-Za-z0-9_-]{16,64}$/;
 const minTtlMs = 1_000;
 const maxTtlMs = 900_000;
@@ -54,21 +54,86 @@ export function isName(text: string): boolean {
   return typeof text === 'string' && nameSyntax.test(text);
 }
 
-/** True if a text may name a period: `''`, `2026-11` or `2026-11-20`. */
+/** What {@link isPeriod} asks for, to be read after "must be". */
+export const periodForm: string = "'', 'YYYY-MM', 'YYYY-MM-DD', 'YYYY-Www' or 'YYYY-MM.DD'";
+
+/** True if a text may name a period, as {@link periodName} names them. */
 export function isPeriod(text: string): boolean {
   return text === '' || (typeof text === 'string' && periodSyntax.test(text));
 }
 
-/** The name of the current period in UTC: `2026-11-20`, `2026-11`, or empty for `total`. */
-export function periodName(period: QuotaSubject['period'], nowMs: number): string {
+const dayMs = 86_400_000;
+
+/**
+ * The name of the current period in UTC: empty for `total`, `2026-11-20`, `2026-11`, the ISO week
+ * `2026-W47`, or `2026-11.15` for the month that begins on its anchor day. Names of one kind sort
+ * by time, and those of different kinds differ.
+ */
+export function periodName({ period, anchorDay = 1 }: PeriodOfLimit, nowMs: number): string {
   switch (period) {
     case 'total':
       return '';
-    case 'month':
-      return new Date(nowMs).toISOString().slice(0, 7);
     case 'day':
-      return new Date(nowMs).toISOString().slice(0, 10);
+      return isoDay(nowMs);
+    case 'week':
+      return weekName(nowMs);
+    case 'month': {
+      const month = isoDay(monthStart(anchorDay, nowMs, 0)).slice(0, 7);
+      return anchorDay === 1 ? month : `${month}.${String(anchorDay).padStart(2, '0')}`;
+    }
   }
+}
+
+/** When the next period begins, in Unix ms; undefined for `total`. */
+export function nextPeriodMs(
+  { period, anchorDay = 1 }: PeriodOfLimit,
+  nowMs: number,
+): number | undefined {
+  switch (period) {
+    case 'total':
+      return undefined;
+    case 'day':
+      return dayStart(nowMs) + dayMs;
+    case 'week':
+      return mondayOf(nowMs) + 7 * dayMs;
+    case 'month':
+      return monthStart(anchorDay, nowMs, 1);
+  }
+}
+
+function isoDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+function dayStart(ms: number): number {
+  return Math.floor(ms / dayMs) * dayMs;
+}
+
+/** 1970 began on a Thursday. */
+function mondayOf(ms: number): number {
+  const days = Math.floor(ms / dayMs);
+  return (days - ((((days + 3) % 7) + 7) % 7)) * dayMs;
+}
+
+/** An ISO week belongs to the year that has its Thursday. */
+function weekName(nowMs: number): string {
+  const thursday = new Date(mondayOf(nowMs) + 3 * dayMs);
+  const year = thursday.getUTCFullYear();
+  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * dayMs)) + 1;
+  return `${year}-W${String(week).padStart(2, '0')}`;
+}
+
+/** The start of the month that is running (0) or of a later one, by its anchor day. */
+function monthStart(anchorDay: number, nowMs: number, later: number): number {
+  const now = new Date(nowMs);
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  const hasBegun = anchorIn(year, month, anchorDay) <= nowMs;
+  return anchorIn(year, month + later - (hasBegun ? 0 : 1), anchorDay);
+}
+
+function anchorIn(year: number, month: number, anchorDay: number): number {
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return Date.UTC(year, month, Math.min(anchorDay, lastDay));
 }
 
 /** True if a value is an amount: a bigint from 0 to 2^53 − 1. */
@@ -119,7 +184,7 @@ export function checkAdjust(input: AdjustInput): void {
 /** @throws RangeError if one of the names is not legal */
 export function checkRow(subject: string, period: string, partition: string): void {
   if (!isPrintableId(subject)) refuse(`a subject must be ${printableId}`);
-  if (!isPeriod(period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
+  if (!isPeriod(period)) refuse(`a period must be ${periodForm}`);
   checkPartition(partition);
 }
 
@@ -148,7 +213,7 @@ function checkLines(lines: readonly QuotaLine[]): void {
   let previous: QuotaLine | undefined;
   for (const line of lines) {
     if (!isPrintableId(line.subject)) refuse(`a subject must be ${printableId}`);
-    if (!isPeriod(line.period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
+    if (!isPeriod(line.period)) refuse(`a period must be ${periodForm}`);
     if (!isNanos(line.amount)) refuseAmount('an amount');
     if (line.limit !== undefined && !isNanos(line.limit)) refuseAmount('a limit');
     if (previous !== undefined && previous.subject >= line.subject) checkOrder(lines);

@@ -106,10 +106,25 @@ export interface SettleInput {
  */
 export type ChargeBasis = 'usage' | 'counted' | 'estimate' | 'policy';
 
+/** How much of a subject and period is used. */
+export interface QuotaBalance {
+  readonly used: bigint;
+  /** `limit + extra` as in {@link QuotaState}; 0 without a limit. */
+  readonly limit: Nanos;
+}
+
+interface Charged {
+  /**
+   * For each line: the balance right after this charge. A store that leaves it out has no event
+   * `quota_low` for charges.
+   */
+  readonly balances?: readonly QuotaBalance[];
+}
+
 /** The result of a charge. */
 export type SettleResult =
-  | { readonly status: 'settled' }
-  | { readonly status: 'settled_late'; readonly from: 'expired' | 'unknown' }
+  | ({ readonly status: 'settled' } & Charged)
+  | ({ readonly status: 'settled_late'; readonly from: 'expired' | 'unknown' } & Charged)
   /** The first settle wins and never changes. */
   | { readonly status: 'already'; readonly charged: readonly Nanos[] }
   /** The hold was released before. Nothing is charged; it is a bug of the calling code. */

@@ -2,6 +2,7 @@
  * Validates rate limits. Separate from their types, so that hosts can compile those without zod's.
  */
 import { z } from 'zod';
+import type { OwnerRateLimits } from './key-owner.ts';
 import { maxRate } from './rate-input.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
 import { anId, flag, type Path, strict, text } from './set-up.ts';
@@ -37,20 +38,35 @@ export const rateLimitsSchema: z.ZodType = strict(shape, limits).refine(
   nothingStated,
 );
 
-const keyRateLimits = strict(shape, {
+const ownerRateLimits = {
   ...limits,
-  subject: anId.optional(),
   model: text('must be the id of a model').optional(),
   visible: flag.optional(),
-} satisfies Record<keyof KeyRateLimits, z.ZodType>).refine(
-  ({ calls, tokens }) => (calls ?? tokens) !== undefined,
-  nothingStated,
-);
+} satisfies Record<keyof OwnerRateLimits, z.ZodType>;
+
+function listOf(members: z.core.$ZodLooseShape): z.ZodType {
+  const entry = strict(shape, members).refine(
+    ({ calls, tokens }) => (calls ?? tokens) !== undefined,
+    nothingStated,
+  );
+  return z
+    .array(entry, 'must be a list of limits: [{ calls: { perMinute: 60 } }]')
+    .max(maxKeyRates, `must have at most ${maxKeyRates} entries`);
+}
 
 /** The rate limits of a key. */
-export const keyRatesSchema: z.ZodType = z
-  .array(keyRateLimits, 'must be a list of limits: [{ calls: { perMinute: 60 } }]')
-  .max(maxKeyRates, `must have at most ${maxKeyRates} entries`);
+export const keyRatesSchema: z.ZodType = listOf({
+  ...ownerRateLimits,
+  subject: anId.optional(),
+} satisfies Record<keyof KeyRateLimits, z.ZodType>);
+
+/** The rate limits of an owner. */
+export const ownerRatesSchema: z.ZodType = listOf(ownerRateLimits);
+
+/** Whether a value of unknown origin is the rate limits of an owner. */
+export function areOwnerRates(value: unknown): value is readonly OwnerRateLimits[] {
+  return ownerRatesSchema.safeParse(value).success;
+}
 
 /** Whether a value of unknown origin is the rate limits of a key. */
 export function areKeyRates(value: unknown): value is readonly KeyRateLimits[] {
@@ -63,6 +79,7 @@ export function areKeyRates(value: unknown): value is readonly KeyRateLimits[] {
  */
 const remedies: ReadonlyMap<unknown, string> = new Map([
   ['rates', 'Leave it out for no rate limits'],
+  ['sharedRates', 'Leave it out for no rate limits'],
   ['calls', 'Without it calls have no limit'],
   ['tokens', 'Without it tokens have no limit'],
   ['perMinute', 'Without it there is no limit per minute'],

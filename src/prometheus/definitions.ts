@@ -218,4 +218,5 @@ export const lapseReasons: Readonly<Record<EventOf<'hold_lapsed'>['reason'], tru
 export const quotaPercents: Readonly<Record<EventOf<'quota_low'>['percent'], true>> = {
   80: true,
   95: true,
+  100: true,
 };

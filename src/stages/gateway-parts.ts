@@ -173,7 +173,7 @@ function sharedByCalls(
     checkGroup: groupCheck(records),
     plans: modelPlans(dialects),
     idempotency: new Idempotency(emit, times),
-    reserve: reserver(emit, work.outbox),
+    reserve: reserver(emit, work.outbox, clock),
     settle,
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
     reportSplitIndex: reportingSplitIndex(emit),

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventEmitter } from '../event-emitter.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
 import { isAnything } from './ports/port-answers.ts';
@@ -19,7 +19,7 @@ export interface ShutDownDeps {
   readonly refusals: Pick<RefusalRecorder, 'flush' | 'abandon'>;
   readonly usage: UsageSink | undefined;
   readonly upstream: UpstreamClient;
-  readonly emit: EventListener;
+  readonly events: Pick<EventEmitter, 'emit' | 'closeListeners'>;
   readonly clock: Clock;
   readonly stopTimer: () => void;
 }
@@ -32,6 +32,7 @@ const graceMs = 2_000;
 const retryMs = 500;
 /** How long a usage sink may take to write what it has buffered. */
 const flushMs = 10_000;
+const listenersMs = 10_000;
 
 /**
  * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
@@ -39,8 +40,12 @@ const flushMs = 10_000;
  * rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
-  const { calls, outbox, refusals, usage, upstream, emit, clock, stopTimer } = deps;
-  const ports = portCalls({ requestId: undefined }, { clock, storeTimeoutMs: flushMs }, emit);
+  const { calls, outbox, refusals, usage, upstream, events, clock, stopTimer } = deps;
+  const ports = portCalls(
+    { requestId: undefined },
+    { clock, storeTimeoutMs: flushMs },
+    events.emit,
+  );
   const drainUntilMs = clock.monotonicMs() + drainWaitMs(drainMs);
   await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));
@@ -57,6 +62,8 @@ export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps):
   }
   await waitAtMost(graceMs, closeClient(upstream), clock);
   refusals.abandon();
+  // Last, because all of the above may emit events.
+  await waitAtMost(listenersMs, events.closeListeners(), clock);
 }
 
 function drainWaitMs(drainMs: number = defaultDrainMs): number {

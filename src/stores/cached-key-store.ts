@@ -58,6 +58,8 @@ export interface CachedKeyStore extends KeyStore {
    * process. Stores that come with this cache call it themselves.
    */
   forget(keyId: string): void;
+  /** Looks all keys of an owner up again, as `forget` does. */
+  forgetKeysOf(ownerId: string): void;
   /** Clears all cached keys and misses. */
   clear(): void;
 }
@@ -103,6 +105,10 @@ export function cachedKeyStore(
       cache.pending = new Map();
       keys.deleteWhere(({ key }) => key?.id === keyId);
       misses.clear();
+    },
+    forgetKeysOf: (ownerId) => {
+      cache.pending = new Map();
+      keys.deleteWhere(({ key }) => key?.owner === ownerId);
     },
     clear: () => {
       cache.pending = new Map();

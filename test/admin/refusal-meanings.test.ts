@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { adminErrorOf } from '../../src/admin/admin-error.ts';
 import { codeMeanings, refusalSummary } from '../../src/admin/call-summary.ts';
-import { cannot } from '../../src/admin/keys.ts';
+import { cannot } from '../../src/admin/stored-keys.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { failureMeanings } from '../../src/failure-meanings.ts';
 import { adminSetup } from './admin-host.ts';

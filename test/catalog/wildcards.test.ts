@@ -1,11 +1,12 @@
 // suite: slow
 /** Wildcards of every catalog: which ids they serve, with which price, and what they refuse. */
 import { describe, expect, it } from 'vitest';
-import {
-  type CatalogTable,
-  type PublishedModel,
-  publishedCatalog,
-} from '../../src/catalog/published-catalog.ts';
+import type {
+  CatalogTable,
+  CatalogVersion,
+  PublishedModel,
+} from '../../src/catalog/catalog-versions.ts';
+import { publishedCatalog } from '../../src/catalog/published-catalog.ts';
 import { type StaticCatalog, staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Price } from '../../src/money.ts';
@@ -84,12 +85,18 @@ async function inTable(entries: readonly Entry[]): Promise<StaticCatalog> {
   const versions: string[] = [];
   const table: CatalogTable = {
     version: () => BigInt(versions.length),
-    read: () => ({ version: BigInt(versions.length), models: versions.at(-1) }),
-    add: (models) => versions.push(models) > 0,
+    read: () => ({ version: BigInt(versions.length), models: versions.at(-1) ?? '[]' }),
+    add: ({ models }) => versions.push(models) > 0,
+    history: () => [entryOf(versions.length)],
   };
   const catalog = await publishedCatalog('tableCatalog', table, options);
   await catalog.publish(published(entries));
   return catalog;
+}
+
+function entryOf(version: number): CatalogVersion {
+  const unknown = { actor: undefined, note: undefined, changes: undefined };
+  return { version, atMs: 0, ...unknown, moreChanges: 0 };
 }
 
 type Make = (entries: readonly Entry[]) => StaticCatalog | Promise<StaticCatalog>;

@@ -2,14 +2,14 @@
 /** How the program is called: help, mistakes on the command line, exit codes, output. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { processChanges } from '../../src/command/channels.ts';
 import { exitCodes } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
 import { table } from '../../src/command/output.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
-import { commandFolder, sqliteConfig } from './called.ts';
+import { type CommandFolder, commandFolder, sqliteConfig } from './called.ts';
 import { modelAt } from './served.ts';
 
 const page = readFileSync(new URL('../../docs/command.md', import.meta.url), 'utf8');
@@ -94,20 +94,24 @@ describe('the examples in the help', () => {
   /** Commands that run until a signal, or need a process that does: other tests run them. */
   const withProcess: ReadonlySet<string> = new Set([
     ...processChanges.map(({ name }) => name),
+    'console link',
     'demo',
     'serve',
   ]);
 
   it.each(examples)('$example ends with exit code 0', async ({ example, command }) => {
     const upstream = await upstreamOfAccount();
-    const { call, write } = commandFolder();
+    const folder = commandFolder();
+    const { call, write } = folder;
     write({ ...sqliteConfig(), catalog: { models: [modelAt(upstream.openaiBaseUrl)] } });
     await call('migrate');
     if (!example.includes('issue')) {
       await call('keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada');
     }
-    const [text = ''] = example.split(' > ');
-    const args = text.split(' ').slice(2);
+    if (command.name.startsWith('catalog ')) await publishTwice(folder);
+    const [text = ''] = example.split(/ >>? /);
+    const words = text.match(/"[^"]*"|\S+/g) ?? [];
+    const args = words.slice(2).map((word) => word.replaceAll('"', ''));
     const { code, err } = await call(...args, ...(withProcess.has(command.name) ? ['--help'] : []));
 
     expect([code, err.replace(/^\{.*\}\n/m, '')]).toEqual([
@@ -116,6 +120,19 @@ describe('the examples in the help', () => {
     ]);
   });
 });
+
+/** Moves the catalog into the database, with two versions and the file of a third. */
+async function publishTwice({ write, call }: CommandFolder): Promise<void> {
+  vi.stubEnv('KEY', 'the-account-key');
+  write({ ...sqliteConfig(), catalog: { store: 'sqlite' } });
+  for (const input of ['1', '2', '3']) {
+    const price = { per: 'token', input, output: '2' };
+    const place = { id: 'openai-1', dialect: 'openai', baseUrl: 'http://127.0.0.1:9/v1' };
+    const channels = [{ ...place, credential: { env: 'KEY' } }];
+    write({ models: [{ ...modelAt(place.baseUrl), price, channels }] }, 'models.json');
+    if (input !== '3') await call('catalog', 'publish', 'models.json');
+  }
+}
 
 describe('exit codes', () => {
   const cases: readonly (readonly [code: number, name: string, args: readonly string[]])[] = [

@@ -46,6 +46,7 @@ export const whole: JsonValue = {
     results: 'memory',
     responseIndex: 'redis',
     items: 'memory',
+    audit: 'memory',
   },
   keys: {
     pepper: '\u0024{SECRET}',
@@ -76,8 +77,10 @@ export const whole: JsonValue = {
     host: '127.0.0.1',
     hosts: ['console.example'],
     token: '\u0024{SECRET}',
+    tokens: [{ name: 'ada', token: '\u0024{SECRET}', can: 'read' }],
     signInFile: './sign-in.txt',
   },
+  retention: { usage: '90d', audit: '365d' },
   audit: { file: './audit.jsonl' },
   metrics: { port: 9464, host: '127.0.0.1', path: '/metrics' },
   readiness: { stores: true },

@@ -13,6 +13,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AdminSetup, adminSetup } from '../admin/admin-host.ts';
 import { defaultModels } from '../support/models.ts';
 import { closed, listening } from '../support/servers.ts';
+import { auditRecords, fakeCatalog } from './fake-catalog.ts';
 import { call, callPage, dayNow, detail, models, nowMs, refusal, wellNow } from './fake-data.ts';
 import { fakeUsage } from './fake-usage.ts';
 
@@ -28,6 +29,8 @@ export interface FakeState {
   usage: Admin['usage'];
   channels: Admin['channels'];
   refusals: Admin['refusals'];
+  catalog: Admin['catalog'];
+  audit: Pick<Admin['audit'], 'list'>;
   capabilities: Partial<Admin['capabilities']>;
 }
 
@@ -67,6 +70,8 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     usage: fakeUsage(real.usage),
     channels: { ...real.channels, list: models },
     refusals: real.refusals,
+    catalog: fakeCatalog(real.catalog),
+    audit: { list: async () => ({ data: auditRecords(), next: undefined, source: 'log' }) },
     capabilities: {},
     ...change,
   };
@@ -128,6 +133,12 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
     get channels() {
       return state.channels;
     },
+    get catalog() {
+      return state.catalog;
+    },
+    get audit() {
+      return { ...real.audit, ...state.audit };
+    },
     get capabilities() {
       return { ...real.capabilities, ...allCapabilities, ...state.capabilities };
     },
@@ -135,8 +146,8 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
 }
 
 const allCapabilities = {
-  ...{ usageReports: true, usageRecords: true },
-  ...{ refusalReports: true, changeChannels: true },
+  ...{ usageReports: true, usageRecords: true, refusalReports: true },
+  ...{ changeChannels: true, changePrices: true },
 };
 
 function fakeCalls(real: Admin): Admin['calls'] {

@@ -17,15 +17,20 @@ const amounts: Readonly<Record<string, readonly [used: bigint, held: bigint]>> =
   'team-search': [485n, 0n],
 };
 
-/** Issues the keys of the fake gateway. */
+/** Issues the keys of the fake gateway; those of teams have an owner. */
 export async function issueKeys({ admin, keys, quota }: FakeConsole): Promise<void> {
+  await admin.owners.create('setup', {
+    ...{ id: 'platform', name: 'Platform', limitNanos: 2_000n * unit, period: 'month' },
+    rates: [{ calls: { perMinute: 600 } }],
+  });
   for (const [index, [id, [used, held]]] of Object.entries(amounts).entries()) {
     await admin.keys.issue('setup', {
       id,
       group: id.startsWith('batch') ? 'batch' : 'default',
       limitNanos: limitUnits * unit,
       period: 'month',
-      metadata: { team: id.split('-')[1] ?? '' },
+      ...(id.startsWith('team') ? { owner: 'platform' } : {}),
+      metadata: { team: id.split('-')[1] ?? '', user: `${id}@example.com` },
     });
     const hold = (amount: bigint, name: string) => ({
       id: `${name}_${String(index).padStart(16, '0')}`,

@@ -74,7 +74,17 @@ describe.each(Object.entries(names))('with names that are %s', (_kind, name) => 
     placeText(server, name);
     const faults: string[] = [];
 
-    for (const place of ['now', 'calls', 'spend', 'keys', 'keys/key-1', 'channels', 'calls/x']) {
+    for (const place of [
+      'now',
+      'calls',
+      'spend',
+      'keys',
+      'keys/key-1',
+      'channels',
+      'models',
+      'audit',
+      'calls/x',
+    ]) {
       await page.goto(`${server.url}#/${place}`);
       await page.locator('main table:visible, dialog[open] dl').first().waitFor();
       for (const width of widths) {

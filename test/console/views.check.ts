@@ -26,6 +26,9 @@ const places = [
   { place: '#/keys', shows: 'There are no keys yet.' },
   { place: '#/channels', shows: 'every channel is out' },
   { place: '#/spend', shows: 'In no record:' },
+  { place: '#/models', shows: 'prices of December' },
+  { place: '#/models/gpt-5-mini', shows: 'above 272,000 input tokens' },
+  { place: '#/audit', shows: 'read only' },
 ] as const;
 
 describe.each(['light', 'dark', 'phone'] as const)('in %s', (look) => {

@@ -82,6 +82,11 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       row.version += 1;
     }
   };
+  const balances = (partition: string, lines: readonly QuotaLine[]) =>
+    lines.map((line) => {
+      const { limit = 0n, extra, used } = rowOf(partition, line);
+      return { used, limit: limitWithExtra(limit, extra) };
+    });
   const expire = (max: number, concerns: (hold: Hold) => boolean): number => {
     let expired = 0;
     for (const hold of held) {
@@ -224,12 +229,13 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       if (known?.state === 'held') {
         end(known, 'settled');
         charge(partition, lines);
-        return { status: 'settled' };
+        return { status: 'settled', balances: balances(partition, lines) };
       }
       hold.state = 'settled';
       move(hold, 'used', hold.onExpire, -1n);
       charge(partition, lines);
-      return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
+      const from = known === undefined ? 'unknown' : 'expired';
+      return { status: 'settled_late', from, balances: balances(partition, lines) };
     },
     release: async (input) => {
       checkEnding(input);

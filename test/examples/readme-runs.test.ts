@@ -1,16 +1,18 @@
 // suite: slow
-/** The code of the README runs as it stands there, with a fake upstream in place of OpenAI. */
+/**
+ * The code of the README and of the pages of hosts runs as it stands there, with a fake upstream in
+ * place of OpenAI.
+ */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Server as HttpServer } from 'node:http';
+import { type AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import type { Gateway, MemoryUsageSink } from 'tollgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FakeUpstream, script } from '../../src/testing/index.ts';
 import { readText } from '../house/sources.ts';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
-import { closed } from '../support/servers.ts';
 
 /** What the block with the gateway exports. */
 interface GatewayModule {
@@ -53,6 +55,20 @@ describe('the code of the README', () => {
     vi.stubEnv('OPENAI_API_KEY', undefined);
 
     await expect(run("app.get('/'")).rejects.toThrow('credential must not be empty');
+    await expect(run('express().use')).rejects.toThrow('credential must not be empty');
+  });
+
+  it('serves a call with its first lines, and says on stderr why an account is out', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+    running = await run('express().use');
+
+    const reply = await called(running);
+    upstream.enqueue(script.json(401, { error: { message: 'Incorrect API key provided.' } }));
+    const refused = await called(running);
+
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+    expect(refused.status).toBe(502);
+    expect(warned.mock.calls.map(([text]) => String(text)).join('\n')).toContain('openai');
   });
 
   it('serves its call and the host app, and records what the call cost', async () => {
@@ -96,32 +112,53 @@ describe('the code of the README', () => {
   });
 });
 
-/** Runs the block that contains a text, beside the block with the gateway. */
-async function run(text: string): Promise<Running> {
+it.each([
+  'express',
+  'fastify',
+  'hono',
+  'koa',
+  'node-http',
+])('the app of docs/hosts/%s.md serves a call, and itself', async (host) => {
+  running = await run('the host app', `docs/hosts/${host}.md`);
+
+  const reply = await called(running);
+  const home = await fetch(running.origin);
+
+  expect(await reply.json()).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+  expect(await home.text()).toBe('the host app');
+});
+
+/** Runs the block of a page that contains a text, beside the README's block with the gateway. */
+async function run(text: string, page = 'README.md'): Promise<Running> {
   write('gateway', blockWith('export const gateway'));
-  write('app', blockWith(text));
+  write('app', blockWith(text, page));
   const printed: string[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line) => printed.push(String(line)));
-  const { server }: { server: Server } = await import(join(folder, 'app.ts'));
+  const listen = vi.spyOn(Server.prototype, 'listen');
+  await import(join(folder, 'app.ts'));
+  const server = listen.mock.contexts.find((context) => context instanceof Server);
+  if (server === undefined) throw new Error('The code starts no server.');
   if (!server.listening) await once(server, 'listening');
-  log.mockRestore();
+  listen.mockRestore();
   const { gateway, usage }: GatewayModule = await import(join(folder, 'gateway.ts'));
+  log.mockRestore();
   return {
     gateway,
     usage,
     printed,
     origin: `http://127.0.0.1:${portOf(server.address())}`,
     close: async () => {
-      await closed(server);
+      server.close();
+      if (server instanceof HttpServer) server.closeAllConnections();
       await gateway.close({ drainMs: 1 });
     },
   };
 }
 
-function blockWith(text: string): string {
-  const blocks = [...readText('README.md').matchAll(/^```(?:ts|sh)\n(.*?)^```$/gms)];
+function blockWith(text: string, page = 'README.md'): string {
+  const blocks = [...readText(page).matchAll(/^```(?:ts|sh)\n(.*?)^```$/gms)];
   const block = blocks.map(([, code = '']) => code).find((code) => code.includes(text));
-  if (block === undefined) throw new Error(`No block of the README has the text ${text}.`);
+  if (block === undefined) throw new Error(`No block of ${page} has the text ${text}.`);
   return block;
 }
 
@@ -129,7 +166,7 @@ function blockWith(text: string): string {
 function write(name: string, code: string): void {
   const runnable = code
     .replace('https://api.openai.com/v1', upstream.openaiBaseUrl)
-    .replace('app.listen(3000', 'export const server = app.listen(0');
+    .replace(/\b(listen\(|port: )3000/, (_all, before) => `${before}0`);
   writeFileSync(join(folder, `${name}.ts`), runnable);
 }
 

@@ -25,6 +25,10 @@ it('code that does not compile would be found', () => {
   expect(problems.get(wrongPage)).toEqual([expect.stringContaining('not assignable')]);
 });
 
+const readmeGateway = blocksOf(readText('README.md')).filter((code) =>
+  code.includes('export const gateway ='),
+);
+
 /** The blocks marked `ts`, in order. */
 function blocksOf(markdown: string): readonly string[] {
   return [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
@@ -57,17 +61,23 @@ function problemsOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, rea
 }
 
 /**
- * Each block is a module in a folder that does not exist; the first is the `gateway.js` that other
- * blocks of the page may import.
+ * Each block is a module in a folder that does not exist. The `gateway.js` that others import is the
+ * one that the page exports, or else that of the README.
  */
 function filesOf(folder: string, blocks: readonly string[]): ReadonlyMap<string, string> {
+  const isGateway = (code: string): boolean => code.includes('export const gateway =');
+  const own = blocks.some(isGateway) ? [] : readmeGateway.filter(() => needsGateway(blocks));
   return new Map(
-    blocks.map((code, index) => [
-      join(folder, index === 0 ? 'gateway.ts' : `block-${index + 1}.ts`),
+    [...own, ...blocks].map((code, index) => [
+      join(folder, isGateway(code) ? 'gateway.ts' : `block-${index + 1}.ts`),
       // A block without imports or exports is a module too.
       `${code}\nexport {};\n`,
     ]),
   );
+}
+
+function needsGateway(blocks: readonly string[]): boolean {
+  return blocks.some((code) => code.includes("from './gateway.js'"));
 }
 
 /** A program of files that exist only in memory. */

@@ -7,6 +7,7 @@ const layers: readonly (readonly string[])[] = [
   [
     'src/errors.ts',
     'src/failure-reasons.ts',
+    'src/notification-types.ts',
     'src/host-streams.ts',
     'src/apis.ts',
     'src/http.ts',
@@ -48,7 +49,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/plain-options.ts', 'src/options.ts'],
   ['src/stages/', 'src/log-events.ts'],
   ['src/gateway.ts', 'src/testing/'],
-  ['src/index.ts', 'src/admin/', 'src/opentelemetry/', 'src/prometheus/'],
+  ['src/index.ts', 'src/admin/', 'src/notify/', 'src/opentelemetry/', 'src/prometheus/'],
   ['adapters/', 'src/console/'],
   ['src/command/'],
 ];

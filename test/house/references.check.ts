@@ -9,7 +9,9 @@ const source = files
   .filter((path) => /^(?:src|adapters)\//.test(path))
   .map(readText)
   .join('\n');
-const pages = files.filter((path) => /^(?:README|CHANGELOG|(?:docs|src)\/.*)\.md$/.test(path));
+const pages = files.filter((path) =>
+  /^(?:README|CHANGELOG|SECURITY|(?:docs|src)\/.*)\.md$/.test(path),
+);
 /** The pages about the code itself. */
 const described = [
   'docs/internals/architecture.md',

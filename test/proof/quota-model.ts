@@ -183,8 +183,12 @@ function settle(books: Books, { id, lines }: SettleInput): SettleResult {
   const charged = lines.map((line) => line.amount);
   move(books, 'used', lines, charged, 1n);
   books.holds.set(id, { ...(known ?? unknownHold), state: 'settled', charged });
-  if (known?.state === 'held') return { status: 'settled' };
-  return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
+  const balances = lines.map((line) => {
+    const { limit = 0n, extra, used } = books.rows.get(rowName(line)) ?? unwritten;
+    return { used, limit: limit + extra < 0n ? 0n : limit + extra };
+  });
+  if (known?.state === 'held') return { status: 'settled', balances };
+  return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired', balances };
 }
 
 function release(books: Books, { id }: ReleaseInput): ReleaseResult {

@@ -3,7 +3,7 @@
  * succeed and fail, repeated and resolved ones. The stores must not keep any canary.
  */
 import { expect, vi } from 'vitest';
-import type { PublishedModel } from '../../src/catalog/published-catalog.ts';
+import type { PublishedModel } from '../../src/catalog/catalog-versions.ts';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { UpstreamError } from '../../src/errors.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';

@@ -70,6 +70,7 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
   expect(Object.keys(tables).toSorted()).toEqual([
     'sqlite_sequence',
     'tollgate_adjustment',
+    'tollgate_audit',
     'tollgate_catalog',
     'tollgate_claim',
     'tollgate_hold',

@@ -6,6 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   columns,
+  isRelay,
   messagesColumns,
   messagesReplyColumns,
   responsesColumns,
@@ -17,11 +18,17 @@ import { replyFeatures } from './matrix/replies.ts';
 import { responsesFeatures } from './matrix/responses-requests.ts';
 import { settingFeatures } from './matrix/settings.ts';
 import { signatureCell, signatureFeature } from './matrix/signatures.ts';
-import { published, type Row, table } from './matrix/table.ts';
+import { published, type Row, shortTable } from './matrix/table.ts';
 import { toolFeatures } from './matrix/tools.ts';
 
 const requestFeatures = [...messageFeatures, ...toolFeatures, ...settingFeatures];
-const titles = columns.map(({ title }) => title);
+const isRelayed = columns.map(isRelay);
+/** The page has the columns that translate: the others are relays. */
+const translated = ({ title, cells }: Row): Row => ({
+  title,
+  cells: cells.filter((_cell, index) => isRelayed[index] !== true),
+});
+const titles = columns.filter((column) => !isRelay(column)).map(({ title }) => title);
 
 const requestRows: readonly Row[] = await Promise.all(
   requestFeatures.map(async (feature) => ({
@@ -69,8 +76,19 @@ describe('the matrix', () => {
     expect(cells.filter((cell) => /LOST|CHANGED|FAILED|LISTED/.test(cell))).toEqual([]);
   });
 
+  it('changes nothing in a relay but errors', () => {
+    const cells = [...requestRows, ...replyRows].flatMap((row) =>
+      row.cells.filter((_cell, index) => isRelayed[index]),
+    );
+
+    expect(cells.filter((cell) => !['relayed', 'carried', '—'].includes(cell))).toEqual([]);
+  });
+
   it('is the one in docs/translation.md', () => {
-    const tables = [table('request', titles, requestRows), table('reply', titles, replyRows)];
+    const tables = [
+      shortTable('request', titles, requestRows.map(translated)),
+      shortTable('reply', titles, replyRows.map(translated)),
+    ];
     const whole = tables.join('\n\n');
 
     expect(published('docs/translation.md'), `Paste this:\n${whole}\n`).toBe(whole);
@@ -78,7 +96,7 @@ describe('the matrix', () => {
 
   it('of Responses requests is the one in docs/translation.md', () => {
     const titlesOf = responsesColumns.map(({ title }) => title);
-    const whole = table('request', titlesOf, responsesRows);
+    const whole = shortTable('request', titlesOf, responsesRows);
 
     expect(published('docs/translation.md', 'responses matrix'), `Paste this:\n${whole}\n`).toBe(
       whole,
@@ -87,7 +105,7 @@ describe('the matrix', () => {
 
   it('of Messages requests is the one in docs/translation.md', () => {
     const titlesOf = messagesColumns.map(({ title }) => title);
-    const whole = table('request', titlesOf, messagesRows);
+    const whole = shortTable('request', titlesOf, messagesRows);
 
     expect(published('docs/translation.md', 'messages matrix'), `Paste this:\n${whole}\n`).toBe(
       whole,
@@ -96,7 +114,7 @@ describe('the matrix', () => {
 
   it('of Messages replies is the one in docs/translation.md', () => {
     const titlesOf = messagesReplyColumns.map(({ title }) => title);
-    const whole = table('reply', titlesOf, messagesReplyRows);
+    const whole = shortTable('reply', titlesOf, messagesReplyRows);
 
     expect(published('docs/translation.md', 'messages replies'), `Paste this:\n${whole}\n`).toBe(
       whole,

@@ -174,6 +174,7 @@ interface AdminValues {
   adminOpenApi: () => admin.OpenApiDocument;
   adminStatusOf: Readonly<Record<admin.AdminErrorCode, number>>;
   createAdmin: (options: admin.AdminOptions) => Admin;
+  memoryAuditLog: (size?: number) => admin.MemoryAuditLog;
   failureMeanings: Readonly<Record<FailureReason, admin.FailureMeaning>>;
   isAdminError: (error: unknown) => error is admin.AdminError;
 }
@@ -235,6 +236,7 @@ interface PostgresValues {
     client: postgres.PostgresClient,
     options?: Omit<postgres.PostgresLocation, 'client'>,
   ) => Promise<void>;
+  postgresAuditLog: (options: postgres.PostgresLocation) => postgres.AuditLog;
   postgresCatalog: (options: postgres.PostgresCatalogOptions) => Promise<postgres.PublishedCatalog>;
   postgresIdempotencyStore: (
     options: postgres.PostgresLocation,
@@ -254,6 +256,7 @@ interface PostgresValues {
 interface SqliteValues {
   migrateSqlite: typeof sqlite.migrateSqlite;
   openSqlite: (path: string, options?: sqlite.OpenSqliteOptions) => Promise<sqlite.SqliteDatabase>;
+  sqliteAuditLog: (options: sqlite.SqliteAuditLogOptions) => sqlite.AuditLog;
   sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
   sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;
   sqliteItemStore: (options: sqlite.SqliteItemStoreOptions) => sqlite.SqliteItemStore;

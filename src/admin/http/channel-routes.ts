@@ -1,9 +1,8 @@
 /**
- * The routes of channels and catalogs. None of them can set a URL, a credential or a header:
- * whoever could set one would receive the operator's secret.
+ * The routes of channels. None of them can set a URL, a credential or a header: whoever could set
+ * one would receive the operator's secret.
  */
 import { z } from 'zod';
-import type { JsonValue } from '../../json.ts';
 import { priceFromJson } from '../../prices/codec.ts';
 import { costJsonSchema } from '../../prices/schema.ts';
 import { AdminError } from '../admin-error.ts';
@@ -12,9 +11,6 @@ import { get, post, type Route, route, shortText } from './route.ts';
 const where = z.enum(['process', 'everywhere']).exactOptional();
 const weight = z.number().min(0).max(1_000_000);
 const modelId = shortText.exactOptional();
-
-/** Any parsed JSON; the catalog's own check says what is wrong with it. */
-const parsedJson = z.custom<JsonValue>((value) => value !== undefined);
 
 export const channelRoutes: readonly Route[] = [
   route({
@@ -81,14 +77,5 @@ export const channelRoutes: readonly Route[] = [
       if (cost === undefined) throw new AdminError('invalid_request', 'cost is not a price.');
       return { json: await admin.channels.setCost(access.actor, id, { ...body, cost }) };
     },
-  }),
-  route({
-    ...post,
-    path: '/catalog/validate',
-    summary: 'Checks models in the form of docs/catalog.md; publishes nothing',
-    reads: true,
-    body: z.strictObject({ models: z.array(parsedJson) }),
-    reply: 'CatalogCheck',
-    run: async ({ admin, body }) => ({ json: await admin.catalog.validate(body.models) }),
   }),
 ];

@@ -176,14 +176,14 @@ async function answerOf<R extends IncomingMessage>(
     if (action !== undefined && !admin.audit.hasEntryOf(error)) {
       const target = id === '' ? undefined : id;
       const subject = { actor: access.actor, action, target, change: {} };
-      admin.audit.refused(subject, adminErrorOf(error).code);
+      await admin.audit.refused(subject, adminErrorOf(error).code);
     }
     throw error;
   }
 }
 
 async function checkedBody(
-  { method, action }: Route,
+  { method, action, maxBodyBytes }: Route,
   request: IncomingMessage,
   { can, via }: AdminAccess,
   clock: Clock,
@@ -193,7 +193,7 @@ async function checkedBody(
     throw new AdminError('read_only', 'Your access is read-only. A change needs `manage`.');
   }
   checkChange(request, via);
-  return readJson(request, clock);
+  return readJson(request, clock, maxBodyBytes);
 }
 
 /** A parameter that was sent twice becomes a list, which the schemas refuse. */

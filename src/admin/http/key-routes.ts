@@ -2,9 +2,13 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../ports/key-store.ts';
 import type { Admin } from '../admin.ts';
+import { maxBatchRows } from '../key-batch.ts';
 import {
   anId,
   get,
+  keyRates,
+  labels,
+  limitPeriod,
   nanos,
   paging,
   post,
@@ -14,23 +18,28 @@ import {
   signedNanos,
 } from './route.ts';
 
-const period = z.enum(['total', 'day', 'month']);
 const count = z.int().positive();
+const models = z.array(shortText).min(1).max(256);
 
 const issueBody = z.strictObject({
   id: anId.exactOptional(),
   group: shortText,
+  models: models.exactOptional(),
+  owner: anId.exactOptional(),
   limitNanos: nanos.exactOptional(),
-  period: period.exactOptional(),
+  ...limitPeriod,
   expiresAtMs: count.exactOptional(),
   maxConcurrentCalls: count.exactOptional(),
-  metadata: z.record(z.string().max(128), z.string().max(512)).exactOptional(),
+  rates: keyRates.exactOptional(),
+  metadata: labels.exactOptional(),
   quota: z
     .array(
       z.strictObject({
         id: anId,
-        period,
+        ...limitPeriod,
+        period: limitPeriod.period.unwrap(),
         limitNanos: nanos.exactOptional(),
+        models: models.exactOptional(),
         maxConcurrentCalls: count.exactOptional(),
         visible: z.boolean().exactOptional(),
       }),
@@ -39,20 +48,42 @@ const issueBody = z.strictObject({
     .exactOptional(),
 });
 
+const keyQuery = z.strictObject({
+  q: z.string().max(128).exactOptional(),
+  group: shortText.exactOptional(),
+  owner: anId.exactOptional(),
+  metadata: labels.exactOptional(),
+  disabled: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .exactOptional(),
+  sort: z.enum(['id', 'used', 'left', 'lastUsed']).exactOptional(),
+  ...paging,
+});
+
+/** `metadata.user=ada`, or `metadata[user]=ada` as clients of the document send it. */
+function withMetadata(query: unknown): unknown {
+  const labelled: (readonly [string, unknown])[] = [];
+  const rest: (readonly [string, unknown])[] = [];
+  for (const [name, value] of Object.entries(query ?? {})) {
+    const [, dotted, bracketed] = /^metadata(?:\.(.+)|\[(.+)\])$/s.exec(name) ?? [];
+    const label = dotted ?? bracketed;
+    if (label === undefined) rest.push([name, value]);
+    else labelled.push([label, value]);
+  }
+  const metadata = Object.fromEntries(labelled);
+  return Object.fromEntries(labelled.length === 0 ? rest : [...rest, ['metadata', metadata]]);
+}
+
+/** 5,000 keys with some labels each. */
+const maxBatchBytes = 4 * 1_048_576;
+
 export const keyRoutes: readonly Route[] = [
   route({
     ...get,
     path: '/keys',
-    summary: 'Keys with their balances, by id',
-    query: z.strictObject({
-      q: z.string().max(128).exactOptional(),
-      group: shortText.exactOptional(),
-      disabled: z
-        .enum(['true', 'false'])
-        .transform((text) => text === 'true')
-        .exactOptional(),
-      ...paging,
-    }),
+    summary: 'Keys with their balances; q also searches owners and metadata, ignoring case',
+    query: z.preprocess(withMetadata, keyQuery),
     reply: 'KeyPage',
     run: async ({ admin, query: { q, ...query } }) => ({
       json: await admin.keys.list(q === undefined ? query : { ...query, search: q }),
@@ -77,6 +108,38 @@ export const keyRoutes: readonly Route[] = [
       const { secret, key } = await admin.keys.issue(access.actor, body);
       return { json: issuedReply(secret, key, admin) };
     },
+  }),
+  route({
+    ...post,
+    path: '/keys/batch',
+    summary: 'Issues up to 5,000 keys, or none if a row is wrong; a repeat issues what is missing',
+    action: 'key.batch',
+    body: z.strictObject({ batch: anId, keys: z.array(issueBody).min(1).max(maxBatchRows) }),
+    maxBodyBytes: maxBatchBytes,
+    reply: 'IssuedBatch',
+    status: 201,
+    run: async ({ admin, access, body: { batch, keys } }) => ({
+      json: await admin.keys.issueBatch(access.actor, batch, keys),
+    }),
+  }),
+  route({
+    ...post,
+    path: '/keys/{id}/edit',
+    summary: 'Changes members of a key; null removes one',
+    action: 'key.edit',
+    body: z.strictObject({
+      group: shortText.exactOptional(),
+      models: models.nullable().exactOptional(),
+      rates: keyRates.nullable().exactOptional(),
+      maxConcurrentCalls: count.nullable().exactOptional(),
+      expiresAtMs: count.nullable().exactOptional(),
+      metadata: labels.nullable().exactOptional(),
+      owner: anId.nullable().exactOptional(),
+    }),
+    reply: 'Key',
+    run: async ({ admin, access, id, body }) => ({
+      json: await admin.keys.edit(access.actor, id, body),
+    }),
   }),
   route({
     ...post,
@@ -124,7 +187,7 @@ export const keyRoutes: readonly Route[] = [
     path: '/keys/{id}/remove',
     summary: 'Removes a key for good',
     action: 'key.remove',
-    reply: 'RemovedKey',
+    reply: 'Removed',
     run: async ({ admin, access, id }) => {
       await admin.keys.remove(access.actor, id);
       return { json: {} };

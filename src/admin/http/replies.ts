@@ -2,41 +2,61 @@
  * The replies by their names in the OpenAPI document. `npm run generate` writes their schemas, in
  * reply-schemas.json, from these types and their comments.
  */
+
+import type { CatalogVersion } from '../../catalog/catalog-versions.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
+import type { PriceJson } from '../../prices/price-json.ts';
 import type { Reconciliation } from '../../stores/sql/reconcile.ts';
-import type { AdminErrorCode } from '../admin-error.ts';
+import type { AdminErrorCode, AdminProblem } from '../admin-error.ts';
+import type { AuditTrailPage } from '../audit.ts';
 import type { CallPage, CallsOfRequest, Resolved } from '../calls.ts';
-import type { CatalogCheck, ChannelChanged, ModelChannels } from '../channels.ts';
+import type { CatalogCheck, PricePreview, VersionDiff } from '../catalog.ts';
+import type { CatalogModel } from '../catalog-models.ts';
+import type { ChannelChanged, ModelChannels } from '../channels.ts';
 import type { Page } from '../deps.ts';
+import type { IssuedBatch } from '../key-batch.ts';
 import type { KeySummary } from '../key-summary.ts';
 import type { RotatedKey, ToppedUpKey } from '../keys.ts';
 import type { Now } from '../now.ts';
+import type { OwnerDetail, OwnerSummary, ToppedUpOwner } from '../owners.ts';
 import type { RefusalReason, RefusalReportPage } from '../refusals.ts';
 import type { UsageReportPage } from '../usage.ts';
 import type { AdminSession } from './request.ts';
 
 /** What routes answer, before it is written as JSON; and parts with a name of their own. */
 export interface Replies {
+  readonly Audit: AuditTrailPage;
   readonly Books: { readonly data: readonly Reconciliation[] };
   readonly CallPage: CallPage;
   readonly CallsOfRequest: CallsOfRequest;
+  readonly Catalog: { readonly data: readonly CatalogModel[] };
   readonly CatalogCheck: CatalogCheck;
+  readonly CatalogDiff: VersionDiff;
+  readonly CatalogHistory: { readonly data: readonly CatalogVersion[] };
+  readonly CatalogVersion: CatalogVersion;
   readonly ChannelChanged: ChannelChanged;
   readonly Error: ErrorReply;
   readonly FailureReason: FailureReason;
+  readonly IssuedBatch: IssuedBatch;
   readonly IssuedKey: IssuedKeyReply;
   readonly Key: KeySummary;
   readonly KeyPage: Page<KeySummary>;
   readonly Models: { readonly data: readonly ModelChannels[] };
   readonly Names: { readonly data: readonly string[] };
   readonly Now: Now;
+  readonly Owner: OwnerSummary;
+  readonly OwnerDetail: OwnerDetail;
+  readonly OwnerPage: Page<OwnerSummary>;
+  readonly PriceJson: PriceJson;
+  readonly PricePreview: PricePreview;
   readonly RefusalReasons: { readonly data: readonly RefusalReason[] };
   readonly Refusals: RefusalReportPage;
-  readonly RemovedKey: Readonly<Record<never, never>>;
+  readonly Removed: Readonly<Record<never, never>>;
   readonly Resolution: Resolved;
   readonly RotatedKey: IssuedKeyReply & Pick<RotatedKey, 'replaced'>;
   readonly Session: Omit<AdminSession, 'via'>;
   readonly ToppedUpKey: ToppedUpKey;
+  readonly ToppedUpOwner: ToppedUpOwner;
   readonly Usage: UsageReportPage;
 }
 
@@ -50,6 +70,8 @@ interface ErrorReply {
     readonly message: string;
     /** The member or parameter that is wrong. */
     readonly field?: string;
+    /** All that is wrong, at most 100 problems, if more than one was found or it is in a batch. */
+    readonly problems?: readonly AdminProblem[];
   };
 }
 

@@ -85,11 +85,11 @@ export function sendFailure(
   thrown: unknown,
   onError: ((error: unknown) => void) | undefined,
 ): void {
-  const { code, message, field } = reportedError(thrown, onError);
+  const { code, message, field, problems } = reportedError(thrown, onError);
   const isHalfRead = response.req.readableDidRead && !response.req.complete;
   const allow = code === 'method_not_allowed' ? allowedIn(message) : undefined;
   const connection = code === 'body_too_large' || isHalfRead ? 'close' : undefined;
-  const error = given({ code, message, field });
+  const error = given({ code, message, field, problems });
   sendJson(response, adminStatusOf[code], { error }, given({ connection, allow }));
 }
 

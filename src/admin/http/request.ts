@@ -11,7 +11,7 @@ import { within } from '../../ports/within.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, isAdminError } from '../admin-error.ts';
 
-const maxBodyBytes = 65_536;
+const usualBodyBytes = 65_536;
 /** The timeout for a body: the same as for the bodies of calls (docs/security.md). */
 const bodyMs = 10_000;
 
@@ -19,20 +19,24 @@ const bodyMs = 10_000;
  * The parsed body. A body that a parser of the host has read is taken from `request.body`; one that
  * was read and then dropped is refused, because without its body a request may mean another change.
  */
-export async function readJson(request: IncomingMessage, clock: Clock): Promise<unknown> {
+export async function readJson(
+  request: IncomingMessage,
+  clock: Clock,
+  maxBodyBytes = usualBodyBytes,
+): Promise<unknown> {
   const stated = Number(request.headers['content-length'] ?? 0);
-  if (stated > maxBodyBytes) throw tooLarge();
+  if (stated > maxBodyBytes) throw tooLarge(maxBodyBytes);
   if (request.readableDidRead) return parsedBefore(Reflect.get(request, 'body'));
-  return parsed(await within(bytesOf(request), bodyMs, clock).catch(unread));
+  return parsed(await within(bytesOf(request, maxBodyBytes), bodyMs, clock).catch(unread));
 }
 
-async function bytesOf(request: IncomingMessage): Promise<Buffer> {
+async function bytesOf(request: IncomingMessage, maxBodyBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     const piece = Buffer.from(chunk);
     bytes += piece.length;
-    if (bytes > maxBodyBytes) throw tooLarge();
+    if (bytes > maxBodyBytes) throw tooLarge(maxBodyBytes);
     chunks.push(piece);
   }
   return Buffer.concat(chunks);
@@ -83,7 +87,7 @@ const problems: ReadonlyMap<unknown, string> = new Map([
   ['too_many_values', 'The body has too many values.'],
 ]);
 
-function tooLarge(): AdminError {
+function tooLarge(maxBodyBytes: number): AdminError {
   return new AdminError('body_too_large', `The body may have ${maxBodyBytes} bytes at most.`);
 }
 

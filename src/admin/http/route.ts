@@ -1,10 +1,14 @@
 /** The definition of a route: its path, the access it needs, its schemas, and what it runs. */
 import { z } from 'zod';
+import type { OwnerRateLimits } from '../../ports/key-owner.ts';
+import { quotaPeriods } from '../../ports/key-schema.ts';
 import { printableId } from '../../ports/quota-input.ts';
+import type { KeyRateLimits } from '../../ports/rates.ts';
+import { keyRatesSchema, ownerRatesSchema } from '../../ports/rates-schema.ts';
 import { matching, strict } from '../../ports/set-up.ts';
 import type { UsageGrouping } from '../../stores/sql/usage-report.ts';
 import type { Admin } from '../admin.ts';
-import { AdminError } from '../admin-error.ts';
+import { AdminError, type AdminProblem, maxProblems } from '../admin-error.ts';
 import type { AdminAction } from '../audit.ts';
 import { nowRanges } from '../now.ts';
 import type { Replies, ReplyName } from './replies.ts';
@@ -41,6 +45,8 @@ export type RouteInput<Query, Body, Name extends ReplyName> = ReadOrChange & {
   readonly reply?: Name;
   /** The status of its reply. Default: 200. */
   readonly status?: 200 | 201;
+  /** The size of its body at most. Default: 64 KiB. */
+  readonly maxBodyBytes?: number;
   run(request: RouteRequest<Query, Body>): Promise<RouteReply<Replies[Name]>>;
 };
 
@@ -68,14 +74,29 @@ export function route<Query, Body, Name extends ReplyName>(
 export function checkedBy<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const unknownName = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = [...(issue?.path ?? []), ...unknownName].join('.').slice(0, 128);
+  const problems = result.error.issues.slice(0, maxProblems).map(problemOf);
+  const [first] = problems;
+  const { field = '', message = 'Not valid: look at openapi.json.' } = first ?? {};
+  const isAlone = problems.length < 2 && first?.row === undefined;
+  throw new AdminError(
+    'invalid_request',
+    first?.row === undefined ? message : `Row ${first.row}: ${message}`,
+    { ...(field === '' ? {} : { field }), ...(isAlone ? {} : { problems }) },
+  );
+}
+
+/** Only a batch has a list of keys; its rows are numbered from 1. */
+function problemOf(issue: z.core.$ZodIssue): AdminProblem {
+  const unknownName = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const path = [...issue.path, ...unknownName];
+  const [list, index] = path;
+  const isInBatch = list === 'keys' && typeof index === 'number';
+  const field = (isInBatch ? path.slice(2) : path).join('.').slice(0, 128);
   const message =
-    issue?.code === 'unrecognized_keys'
+    issue.code === 'unrecognized_keys'
       ? 'There is no member with this name.'
-      : `Not valid: ${issue?.message ?? 'look at openapi.json'}.`;
-  throw new AdminError('invalid_request', message, field === '' ? {} : { field });
+      : `Not valid: ${issue.message}.`;
+  return isInBatch ? { row: index + 1, field, message } : { field, message };
 }
 
 const nothing: z.ZodType<object> = strict('must be an empty object', {});
@@ -91,6 +112,21 @@ export const signedNanos = matching(/^-?\d{1,16}$/, nanosForm).transform(BigInt)
 
 /** The id of a key or a subject. */
 export const anId = matching(/^[!-~]{1,128}$/, `must be ${printableId}`);
+
+/** Labels of a key or an owner. */
+export const labels = z.record(z.string().max(128), z.string().max(512));
+
+/** The period of a limit. */
+export const limitPeriod = {
+  period: z.enum(quotaPeriods).exactOptional(),
+  anchorDay: z.int().min(1).max(31).exactOptional(),
+};
+
+/** Rate limits of a key. The library checks them; their form is in the document. */
+export const keyRates = keyRatesSchema.pipe(z.custom<readonly KeyRateLimits[]>());
+
+/** Rate limits of an owner. */
+export const ownerRates = ownerRatesSchema.pipe(z.custom<readonly OwnerRateLimits[]>());
 
 /** Any other id. */
 export const shortText = z

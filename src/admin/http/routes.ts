@@ -3,9 +3,12 @@
  * keep, so that all stores behave alike.
  */
 import { AdminError } from '../admin-error.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { callRoutes, refusalRoutes } from './call-routes.ts';
+import { catalogRoutes } from './catalog-routes.ts';
 import { channelRoutes } from './channel-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { ownerRoutes } from './owner-routes.ts';
 import type { Route } from './route.ts';
 
 /** Every route except `/session`, `/events` and `/openapi.json`. */
@@ -13,7 +16,10 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...refusalRoutes,
   ...keyRoutes,
+  ...ownerRoutes,
   ...channelRoutes,
+  ...catalogRoutes,
+  ...auditRoutes,
 ];
 
 const maxIdLength = 256;

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
+import { notifyMembers } from '../../notify/options.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { printableId } from '../../ports/quota-input.ts';
 import { plainResponseOptions } from '../../ports/response-options-schema.ts';
@@ -135,6 +136,7 @@ const stores = strict('must be an object: { sqlite: { path: "./tollgate.db" } }'
   results: oneOfThese(allStores).optional().describe('Replies for repeated calls.'),
   responseIndex: oneOfThese(allStores).optional().describe('Whose a response is.'),
   items: oneOfThese(allStores).optional().describe('Output items of translated replies.'),
+  audit: oneOfThese(keyStores).optional().describe('The audit trail of changes by operators.'),
 })
   .optional()
   .describe('The databases, and which of them keeps what.');
@@ -236,6 +238,19 @@ const log = strict('must be an object: { level: "info" }', {
   .describe('The log on standard output.');
 
 const tokenForm = `must be a secret of at least 32 characters, written as ${referenceTo('NAME')}`;
+const aToken = matching(/^\S{32,}$/, tokenForm);
+const namedToken = strict(`must be { name: "ada", token: "${referenceTo('NAME')}", can: "read" }`, {
+  name: text('must be the name of who uses it'),
+  token: aToken,
+  can: oneOfThese(['read', 'manage']),
+});
+
+function areUnlike(tokens: readonly z.output<typeof namedToken>[]): boolean {
+  const names = new Set(tokens.map(({ name }) => name));
+  const secrets = new Set(tokens.map(({ token }) => token));
+  return names.size === tokens.length && secrets.size === tokens.length;
+}
+
 const admin = strict('must be an object: { port: 8788 }', {
   port: port.default(defaultPorts.admin).describe('The port of the console.'),
   host: host.default('127.0.0.1').describe('The address to bind.'),
@@ -244,9 +259,17 @@ const admin = strict('must be an object: { port: 8788 }', {
     .min(1, 'must have a host name')
     .optional()
     .describe('The host names under which browsers reach it through a proxy.'),
-  token: matching(/^\S{32,}$/, tokenForm)
+  token: aToken
     .optional()
     .describe('Lets scripts in, as `Authorization: Bearer`; a secret of 32 characters or more.'),
+  tokens: z
+    .array(namedToken, 'must be a list of tokens')
+    .refine(areUnlike, 'must have different names and different tokens')
+    .optional()
+    .describe(
+      'More tokens, each with the `name` of who uses it, for the audit trail, and what it `can` ' +
+        'do: `read` or `manage`.',
+    ),
   signInFile: path.optional().describe('A file for the sign-in link. Without it: standard error.'),
 })
   .optional()
@@ -258,7 +281,19 @@ const audit = strict('must be an object: { file: "./audit.jsonl" }', {
     .describe('A file, readable only by its owner. Without it the lines go to the log.'),
 })
   .optional()
-  .describe('Where the audit trail of changes by operators goes.');
+  .describe('Where the audit trail of changes by operators goes, besides `stores.audit`.');
+
+const daysForm = 'must be a number of days, such as "90d"';
+const days = matching(/^[1-9]\d{0,4}d$/, daysForm)
+  .transform((value) => Number(value.slice(0, -1)) * 86_400_000)
+  .optional();
+
+const retention = strict('must be an object: { usage: "90d" }', {
+  usage: days.describe('Usage records and refusals, such as `90d`. Without it: for ever.'),
+  audit: days.describe('The audit trail, such as `365d`. Without it: for ever.'),
+})
+  .prefault({})
+  .describe('How long records in databases are kept; older ones are deleted while `serve` runs.');
 
 const metrics = strict('must be an object: { port: 9464 }', {
   port: port.default(defaultPorts.metrics).describe('The port of the metrics.'),
@@ -269,6 +304,19 @@ const metrics = strict('must be an object: { port: 9464 }', {
 })
   .optional()
   .describe('Metrics for Prometheus on a port of their own: docs/metrics.md. Needs `prom-client`.');
+
+const notify = z
+  .array(
+    strict(`must be an object: { url: "https://…", secret: "${referenceTo('NAME')}" }`, {
+      ...notifyMembers,
+    }),
+    'must be a list of endpoints',
+  )
+  .optional()
+  .describe(
+    'Where notifications go: a list of `url`, `secret`, and optionally `on`, `metadata` and ' +
+      '`name`: docs/notifications.md.',
+  );
 
 const readiness = strict('must be an object: { stores: true }', {
   stores: flag
@@ -298,12 +346,15 @@ export const configForm = strict('must be an object: { catalog: … }', {
   log,
   admin,
   audit,
+  retention,
   metrics,
+  notify,
   readiness,
   shutdown,
 });
 
 export type ServeConfig = z.output<typeof configForm>;
+export type NotifyConfig = NonNullable<ServeConfig['notify']>[number];
 export type AdminConfig = NonNullable<ServeConfig['admin']>;
 export type FixedKey = z.output<typeof fixedKey>;
 export type FailedKeyLimitConfig = NonNullable<z.output<typeof failedKeys>>;
@@ -342,5 +393,6 @@ export function storeChoice(stores: ChosenStores = {}): StoreChoice {
     results: stores.results ?? 'memory',
     responseIndex: stores.responseIndex ?? often,
     items: stores.items ?? 'memory',
+    audit: stores.audit ?? tables ?? 'memory',
   };
 }

@@ -67,6 +67,8 @@ const secretNames: ReadonlySet<unknown> = new Set(['credential', 'secret', 'toke
 /** Members in which the user chooses the names, so that a name says nothing about a secret. */
 const freeNames: ReadonlySet<unknown> = new Set(['metadata', 'headers', 'price', 'cost']);
 
+/** Also an item of a list of secrets. */
 export function isSecretMember(path: Path): boolean {
-  return secretNames.has(path.at(-1)) && !path.some((name) => freeNames.has(name));
+  const name = path.findLast((part) => typeof part === 'string');
+  return secretNames.has(name) && !path.some((part) => freeNames.has(part));
 }

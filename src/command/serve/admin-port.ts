@@ -1,10 +1,9 @@
 /** The console and the admin interface of `serve`, on a port of their own, off by default. */
 import { timingSafeEqual } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { type Admin, createAdmin } from '../../admin/admin.ts';
-import type { AdminAccess } from '../../admin/http/request.ts';
 import type { ConsoleSignIn } from '../../console/sign-in.ts';
 import { errorClass, isError } from '../../errors.ts';
 import { digestSecret } from '../../secret.ts';
@@ -13,7 +12,7 @@ import { CommandError, exitCodes, type Surroundings } from '../command.ts';
 import type { AdminConfig, ServeConfig } from '../config/config.ts';
 import { auditTo, type Log } from '../log.ts';
 import { reasonOf } from '../output.ts';
-import { consolePath, originOf } from '../requests.ts';
+import { type AdminToken, consolePath, originOf, tokensOf } from '../requests.ts';
 import type { OpenGateway } from './open-gateway.ts';
 
 export type AdminPort = Awaited<ReturnType<typeof adminPort>>;
@@ -30,14 +29,14 @@ export interface AdminPortDeps {
 /** @throws CommandError if the file of the audit trail can't be written */
 export async function adminPort(chosen: AdminConfig, deps: AdminPortDeps) {
   const { around, log, path } = deps;
-  const { port, host, hosts, token } = chosen;
+  const { port, host, hosts } = chosen;
   // Loaded only here, because its pages are large and most processes have no console.
   const { consoleHandler, consoleSignIn } = await import('../../console/index.ts');
   const admin = adminOver(deps);
   const signIn = consoleSignIn({ clock: around.clock });
   const answer = consoleHandler(admin, {
     path: consolePath,
-    signIn: withToken(signIn, token),
+    signIn: withTokens(signIn, tokensOf(chosen)),
     ...(hosts === undefined ? {} : { hosts }),
     onError: (error) => log.write('error', 'admin_failed', membersOf(error)),
   });
@@ -76,30 +75,32 @@ function membersOf(error: unknown): object {
 
 function adminOver({ opened, config, path, log, around }: AdminPortDeps): Admin {
   const { gateway, catalog, stores } = opened;
-  const { keys, quota, usage, replyStores } = stores;
+  const { keys, quota, usage, replyStores, auditLog } = stores;
   return createAdmin({
     ...{ gateway, keys, quota, usage, replyStores },
     catalog: catalog.forAdmin,
     onAudit: auditTo(config.audit, dirname(path), log),
+    ...(auditLog === undefined ? {} : { auditLog }),
+    onAuditError: (error) => log.write('error', 'audit_not_written', membersOf(error)),
     clock: around.clock,
   });
 }
 
 /** Lets scripts and `tollgate channels` in by a token in place of a session. */
-function withToken(signIn: ConsoleSignIn, token: string | undefined): ConsoleSignIn {
-  if (token === undefined) return signIn;
-  const expected = Buffer.from(digestSecret(token));
+export function withTokens(signIn: ConsoleSignIn, tokens: readonly AdminToken[]): ConsoleSignIn {
+  const known = tokens.map(({ token, name: actor, can }) => ({
+    expected: Buffer.from(digestSecret(token)),
+    access: { actor, can, via: 'token' } as const,
+  }));
   return {
     ...signIn,
-    authorize: (request) => tokenAccess(request, expected) ?? signIn.authorize(request),
+    authorize: (request) => {
+      const [, given] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+      const digest = given === undefined ? undefined : Buffer.from(digestSecret(given));
+      const found = known.find(({ expected }) => digest && timingSafeEqual(digest, expected));
+      return found?.access ?? signIn.authorize(request);
+    },
   };
-}
-
-function tokenAccess({ headers }: IncomingMessage, expected: Buffer): AdminAccess | undefined {
-  const [, given] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
-  if (given === undefined) return undefined;
-  const isRight = timingSafeEqual(Buffer.from(digestSecret(given)), expected);
-  return isRight ? { actor: 'admin.token', can: 'manage', via: 'token' } : undefined;
 }
 
 /**

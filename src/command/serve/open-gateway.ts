@@ -13,12 +13,14 @@ import type { Clock } from '../../clock.ts';
 import type { EventListener } from '../../events.ts';
 import { createGateway, type Gateway } from '../../gateway.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
+import { notify } from '../../notify/notify.ts';
+import type { NotifyOptions } from '../../notify/options.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { FailedKeyLimit } from '../../ports/failed-key-limit.ts';
 import type { ListedModel } from '../../ports/listed-model.ts';
 import { postgresCatalog } from '../../stores/postgres/catalog.ts';
 import { sqliteCatalog } from '../../stores/sqlite/catalog.ts';
-import type { FailedKeyLimitConfig, ServeConfig } from '../config/config.ts';
+import type { FailedKeyLimitConfig, NotifyConfig, ServeConfig } from '../config/config.ts';
 import type { ReadConfig } from '../config/read.ts';
 import { type Databases, openDatabases } from '../stores/databases.ts';
 import { prepareTables } from '../stores/migrate.ts';
@@ -57,8 +59,10 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
       clock,
     });
     await gateway.ready();
+    const reporting = losses.around(gateway);
+    for (const endpoint of config.notify ?? []) notify(reporting, notifyOptions(endpoint, clock));
     return {
-      gateway: losses.around(gateway),
+      gateway: reporting,
       stores,
       catalog,
       close: async () => {
@@ -70,6 +74,11 @@ export async function openGateway(read: ReadConfig, options: OpenOptions): Promi
     await databases.close();
     throw error;
   }
+}
+
+export function notifyOptions(endpoint: NotifyConfig, clock: Clock): NotifyOptions {
+  const { url, secret, ...rest } = endpoint;
+  return { url, secret, ...stated(rest), clock };
 }
 
 export function gatewayOptions(

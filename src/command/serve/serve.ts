@@ -38,6 +38,7 @@ import {
 } from './admin-port.ts';
 import { countLosses, type Losses } from './losses.ts';
 import { gatewayOptions, type OpenGateway, openGateway, setCallerAddress } from './open-gateway.ts';
+import { deleteOldRecords } from './retention.ts';
 
 const pollMs = 2_000;
 
@@ -75,11 +76,13 @@ async function run(given: Given): Promise<number> {
   const { ports, admin } = await openPorts(deps, live, () => isEnding);
   // Before the log line "listening", after which others may send signals.
   const stopWatching = keepUpToDate(live, admin, around);
+  const stopDeleting = deleteOldRecords(opened.stores, () => live.current().retention, log, clock);
   const signalled = endSignal(around);
   log.write('info', 'listening', { ...listening(ports), config: file.name });
   const signal = await signalled;
   isEnding = true;
   stopWatching();
+  stopDeleting();
   log.write('info', 'ending', { signal });
   await end(ports, opened, live, around);
   admin?.close();
@@ -367,6 +370,7 @@ function changedAtStart(before: ServeConfig, after: ServeConfig): readonly strin
     ['admin', before.admin, after.admin],
     ['audit', before.audit, after.audit],
     ['metrics', before.metrics, after.metrics],
+    ['notify', before.notify, after.notify],
     ['stores', before.stores, after.stores],
     ['keys.pepper', before.keys.pepper, after.keys.pepper],
     ['keys.cacheMs', before.keys.cacheMs, after.keys.cacheMs],

@@ -1,6 +1,7 @@
 /** Creates the stores that a configuration chooses, on the open databases. */
 import type { AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
 import type { Clock } from '../../clock.ts';
+import type { AuditLog } from '../../ports/audit-log.ts';
 import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import type { ItemStore } from '../../ports/item-store.ts';
@@ -23,6 +24,7 @@ import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
 import { type PostgresKeyStore, postgresKeyStore } from '../../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
 import {
+  postgresAuditLog,
   postgresIdempotencyStore,
   postgresItemStore,
   postgresRateLimiter,
@@ -40,6 +42,7 @@ import type { SqlUsageSink } from '../../stores/sql/usage-sink.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
 import {
+  sqliteAuditLog,
   sqliteIdempotencyStore,
   sqliteItemStore,
   sqliteRateLimiter,
@@ -71,6 +74,8 @@ export interface Stores {
   readonly rateLimiter: RateLimiter | undefined;
   readonly results: ResultStore;
   readonly responses: Required<Pick<ResponseOptions, 'index' | 'items'>>;
+  /** The audit trail, if it is in a database. */
+  readonly auditLog: AuditLog | undefined;
   /** The stores from which the replies of a removed key are deleted. */
   readonly replyStores: readonly AdminOwnedStore[];
 }
@@ -94,6 +99,7 @@ export function makeStores(
   const usage = once(() => usageLog() ?? memoryUsageSink());
   const idempotency = once(() => idempotencyOf(choice.idempotency, databases, clock));
   const rateLimiter = once(() => rateLimiterOf(choice.rates, databases));
+  const auditLog = once(() => auditLogOf(choice.audit, databases));
   const replies = once(() => repliesIn(choice, databases, clock));
   return {
     choice,
@@ -121,6 +127,9 @@ export function makeStores(
     get responses() {
       const { index, items } = replies();
       return { index, items };
+    },
+    get auditLog() {
+      return auditLog();
     },
     get replyStores() {
       return Object.values(replies());
@@ -213,6 +222,14 @@ function usageLogOf(
   if (store === 'sqlite') return sqliteUsageSink({ client: open(sqlite, store), ...listener });
   if (store === 'postgres') return postgresUsageSink({ ...tablesIn(postgres), ...listener });
   return undefined;
+}
+
+function auditLogOf(
+  store: StoreChoice['audit'],
+  { sqlite, postgres }: Databases,
+): AuditLog | undefined {
+  if (store === 'sqlite') return sqliteAuditLog({ client: open(sqlite, store) });
+  return store === 'postgres' ? postgresAuditLog(tablesIn(postgres)) : undefined;
 }
 
 function idempotencyOf(

@@ -5,12 +5,12 @@
 
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Admin, createAdmin } from '../../admin/admin.ts';
+import { type Admin, type AdminOptions, createAdmin } from '../../admin/admin.ts';
 import type { AdminCatalog } from '../../admin/deps.ts';
+import type { CatalogTable } from '../../catalog/catalog-versions.ts';
 import { credentialReader } from '../../catalog/credentials.ts';
 import { modelsIn } from '../../catalog/json-file-catalog.ts';
 import { modelsFrom } from '../../catalog/model-json.ts';
-import type { CatalogTable } from '../../catalog/published-catalog.ts';
 import { staticCatalog } from '../../catalog/static-catalog.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError, isError } from '../../errors.ts';
@@ -27,6 +27,7 @@ import { CommandError, exitCodes, type Given, type Option } from '../command.ts'
 import { type ServeConfig, type StoreChoice, storeChoice } from '../config/config.ts';
 import { configFile, type ReadConfig } from '../config/read.ts';
 import { auditTo, jsonLog } from '../log.ts';
+import { reasonOf } from '../output.ts';
 import {
   type DatabaseName,
   type Databases,
@@ -112,6 +113,8 @@ export interface AdminNeeds {
   readonly needsQuota?: boolean;
   /** The task deletes stored replies. */
   readonly forgets?: boolean;
+  /** The task reads the usage log, if it can be opened. */
+  readonly readsUsage?: boolean;
 }
 
 /**
@@ -121,7 +124,7 @@ export interface AdminNeeds {
 export function withAdmin(
   given: Given,
   task: (admin: Admin, open: OpenStores) => Promise<number>,
-  { needsQuota = false, forgets = false }: AdminNeeds = {},
+  { needsQuota = false, forgets = false, readsUsage = false }: AdminNeeds = {},
 ): Promise<number> {
   const needs: readonly Need[] = ['keys', ...(forgets ? storesOfReplies : [])];
   const run = async (open: OpenStores): Promise<number> => {
@@ -134,7 +137,10 @@ export function withAdmin(
     const gateway = createGateway({ keys, quota, catalog: staticCatalog([]), onEvent, clock });
     const replies = forgets ? { replyStores: open.stores.replyStores } : {};
     const catalog = await knownCatalog(open);
-    const admin = createAdmin({ gateway, keys, quota, catalog, ...replies, onAudit, clock });
+    const usage = readsUsage ? openUsage(open) : {};
+    const stores = { keys, quota, catalog, usage, ...replies };
+    const audit = auditOf(open, err);
+    const admin = createAdmin({ gateway, ...stores, onAudit, ...audit, clock });
     try {
       return await task(admin, open);
     } finally {
@@ -142,9 +148,33 @@ export function withAdmin(
       await gateway.close();
     }
   };
+  const optional: readonly Need[] = readsUsage ? ['usage'] : [];
   return needsQuota
-    ? withStores(given, [...needs, 'quota'], run)
-    : withStores(given, needs, run, ['quota']);
+    ? withStores(given, [...needs, 'quota'], run, [...optional, 'audit'])
+    : withStores(given, needs, run, ['quota', ...optional, 'audit']);
+}
+
+/**
+ * Where the changes of a command are recorded. A database that is down must not keep an operator
+ * from making them.
+ */
+export function auditOf(
+  { stores, failures }: OpenStores,
+  err: (text: string) => void,
+): Pick<AdminOptions, 'auditLog' | 'onAuditError'> {
+  const { audit } = stores.choice;
+  const onAuditError = (error: unknown): void =>
+    err(`The audit trail could not be written (${reasonOf(error)}).\n`);
+  const failure = audit === 'memory' ? undefined : failures.get(audit);
+  if (failure !== undefined) onAuditError(failure);
+  const auditLog = failure === undefined ? stores.auditLog : undefined;
+  return { ...(auditLog === undefined ? {} : { auditLog }), onAuditError };
+}
+
+/** Without the log, nothing is known of when a key was used and why it was refused. */
+function openUsage({ stores, failures }: OpenStores): object {
+  const { usage } = stores.choice;
+  return usage === 'memory' || failures.has(usage) ? {} : stores.usage;
 }
 
 /** A quota store that is down must not keep an operator from disabling a key. */
@@ -200,7 +230,7 @@ async function bytesAt(path: string): Promise<Buffer> {
   }
 }
 
-function tableOf(
+export function tableOf(
   store: 'sqlite' | 'postgres' | undefined,
   { sqlite, postgres }: Databases,
   clock: Clock,

@@ -9,15 +9,18 @@ class ApiError extends Error {
   /** The code of the interface: `not_supported`, `conflict`. */
   readonly code: string;
   readonly field: string | undefined;
+  /** All that is wrong in the rows of a batch. */
+  readonly problems: NonNullable<ErrorMembers['problems']>;
 
   constructor(
     kind: ApiError['kind'],
-    { code = kind, message = 'The request failed.', field }: ErrorMembers,
+    { code = kind, message = 'The request failed.', field, problems = [] }: ErrorMembers,
   ) {
     super(message);
     this.kind = kind;
     this.code = code;
     this.field = field;
+    this.problems = problems;
   }
 }
 
@@ -35,8 +38,8 @@ export function apiAt(base: URL, onSignedOut: () => void) {
     }
     return url.href;
   };
-  const send = <T>(url: string, init: RequestInit): Promise<T> =>
-    withinTime(init, async (timed) => {
+  const send = <T>(url: string, init: RequestInit, waitMs = answerMs): Promise<T> =>
+    withinTime(init, waitMs, async (timed) => {
       const reply = await answerOf(url, timed);
       if (reply.status === 401 || reply.type === 'opaqueredirect') {
         onSignedOut();
@@ -50,12 +53,10 @@ export function apiAt(base: URL, onSignedOut: () => void) {
     urlOf,
     get: <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
       send(urlOf(path, query), signal === undefined ? {} : { signal }),
-    post: <T>(path: string, body: object): Promise<T> =>
-      send(urlOf(path), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-tollgate-admin': '1' },
-        body: JSON.stringify(body),
-      }),
+    post: <T>(path: string, body: object, waitMs?: number): Promise<T> => {
+      const headers = { 'content-type': 'application/json', 'x-tollgate-admin': '1' };
+      return send(urlOf(path), { method: 'POST', headers, body: JSON.stringify(body) }, waitMs);
+    },
   };
 }
 
@@ -63,20 +64,26 @@ interface ErrorMembers {
   readonly code?: string;
   readonly message?: string;
   readonly field?: string;
+  readonly problems?: readonly {
+    readonly row?: number;
+    readonly field: string;
+    readonly message: string;
+  }[];
 }
 
-/** How long a request and its reply may take. Browsers queue requests without a time limit. */
+/** How long a request and its reply usually may take. Browsers queue requests without a time limit. */
 const answerMs = 30_000;
 
 async function withinTime<T>(
   init: RequestInit,
+  waitMs: number,
   run: (timed: RequestInit) => Promise<T>,
 ): Promise<T> {
   const { signal } = init;
   const limit = new AbortController();
   const giveUp = (): void => limit.abort();
   signal?.addEventListener('abort', giveUp);
-  const timer = setTimeout(giveUp, answerMs);
+  const timer = setTimeout(giveUp, waitMs);
   try {
     return await run({ ...init, signal: limit.signal });
   } catch (error) {
@@ -272,5 +279,13 @@ export type Key = Reply<'Key'>;
 export type ToppedUpKey = Reply<'ToppedUpKey'>;
 export type Balance = NonNullable<Key['balances']>[number];
 export type IssuedKey = Reply<'IssuedKey'>;
+export type IssuedBatch = Reply<'IssuedBatch'>;
+export type Owner = Reply<'Owner'>;
+export type OwnerDetail = Reply<'OwnerDetail'>;
+export type OwnerPage = Reply<'OwnerPage'>;
 export type Model = Reply<'Models'>['data'][number];
 export type Channel = Model['channels'][number];
+export type CatalogModel = Reply<'Catalog'>['data'][number];
+export type CatalogVersion = Reply<'CatalogVersion'>;
+export type PricePreview = Reply<'PricePreview'>;
+export type AuditPage = Reply<'Audit'>;

@@ -6,12 +6,14 @@ import { failureOf, isAborted, messageOf } from './api.ts';
 import type { PageContext } from './context.ts';
 import { button, type Child, el, icon, refill } from './dom.ts';
 import { loading } from './panel.ts';
-import type { ViewName } from './route.ts';
+import type { Route, ViewName } from './route.ts';
 
 interface DialogInput {
   readonly title: string;
   readonly action: string;
   readonly isDangerous?: boolean;
+  /** For forms with many fields. */
+  readonly isWide?: boolean;
   readonly content: Child;
   /** Makes the change. What it returns is shown in place of the form; undefined closes. */
   run(dialog: OpenDialog): Promise<Child | undefined>;
@@ -35,7 +37,8 @@ export class FormProblem extends Error {
 }
 
 export function openDialog(input: DialogInput): void {
-  const node = el('dialog', { class: 'dialog', 'aria-label': input.title });
+  const look = input.isWide === true ? 'dialog wide' : 'dialog';
+  const node = el('dialog', { class: look, 'aria-label': input.title });
   let isKept = false;
   node.addEventListener('cancel', (event) => {
     if (isKept) event.preventDefault();
@@ -97,7 +100,7 @@ function fieldIn(error: unknown): string | undefined {
 }
 
 function markField(form: HTMLFormElement, name: string | undefined): void {
-  for (const field of form.querySelectorAll('input, select')) {
+  for (const field of form.querySelectorAll('input, select, textarea')) {
     const isWrong = name !== undefined && field.getAttribute('name') === name;
     if (!isWrong) {
       field.removeAttribute('aria-invalid');
@@ -117,6 +120,8 @@ interface LoadedDrawerInput<T> {
   load(id: string, signal: AbortSignal): Promise<T>;
   render(found: T, again: () => void): Child;
   problem(error: unknown, again: () => void): Child;
+  /** Changes the URL when the operator closes the sheet. Default: takes the id out of its path. */
+  leave?(route: Route): void;
 }
 
 export type LoadedDrawer = ReturnType<typeof loadedDrawer>;
@@ -128,7 +133,8 @@ export function loadedDrawer<T>(page: PageContext, input: LoadedDrawerInput<T>) 
     loads.abort();
     shown = undefined;
     const { view, id, params } = page.route();
-    if (view === input.view && id !== undefined) page.go({ view, params });
+    if (input.leave !== undefined) input.leave(page.route());
+    else if (view === input.view && id !== undefined) page.go({ view, params });
   });
   const load = async (id: string): Promise<void> => {
     loads.abort();

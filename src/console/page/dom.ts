@@ -8,7 +8,16 @@ export type Child = Node | string | undefined | readonly Child[];
 
 type OfAll = 'class' | 'id' | 'title' | 'role' | 'tabindex' | `aria-${string}` | `data-${string}`;
 type OfFields = 'type' | 'name' | 'value' | 'placeholder' | 'autocomplete' | 'spellcheck' | 'for';
-type OfValues = 'inputmode' | 'pattern' | 'maxlength' | 'list' | 'min' | 'max' | 'step';
+type OfValues =
+  | 'inputmode'
+  | 'pattern'
+  | 'maxlength'
+  | 'list'
+  | 'min'
+  | 'max'
+  | 'step'
+  | 'rows'
+  | 'accept';
 type OfSwitches =
   | 'label'
   | 'selected'

@@ -17,9 +17,11 @@ import { failure, loading } from './panel.ts';
 import { liveRangeOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
 import { hrefOf, type Route, routeOf, type ViewName, viewNames } from './route.ts';
+import { auditView } from './views/audit.ts';
 import { callsView } from './views/calls.ts';
 import { channelsView } from './views/channels.ts';
-import { keysView } from './views/keys.ts';
+import { keysView } from './views/keys/keys.ts';
+import { modelsView } from './views/models.ts';
 import { nowView, worstOf } from './views/now.ts';
 import { spendView } from './views/spend.ts';
 
@@ -36,6 +38,8 @@ const views: Readonly<Record<ViewName, ViewEntry>> = {
   spend: { title: 'Spend', open: spendView },
   keys: { title: 'Keys', open: keysView },
   channels: { title: 'Channels', isLive: true, open: channelsView },
+  models: { title: 'Models', open: modelsView },
+  audit: { title: 'Audit', open: auditView },
 };
 
 const shownMs = 6_000;

@@ -98,7 +98,7 @@ export function factList(title: string, facts: readonly Fact[]): HTMLElement {
 export interface Column<T> {
   readonly head: string;
   /** Numbers stand to the right; `main` is the title of a card. */
-  readonly kind?: 'number' | 'share' | 'main' | 'action' | 'wide';
+  readonly kind?: 'number' | 'share' | 'budget' | 'main' | 'action' | 'wide';
   cell(row: T): Child;
 }
 

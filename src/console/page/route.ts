@@ -4,7 +4,7 @@
 import { type Range, rangeFrom } from './range.ts';
 
 /** The views, in the order of the tabs. */
-export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels'] as const;
+export const viewNames = ['now', 'calls', 'spend', 'keys', 'channels', 'models', 'audit'] as const;
 
 export type ViewName = (typeof viewNames)[number];
 

@@ -1,8 +1,8 @@
 /** Answers `GET /v1/key`: the limit and the usage of a key, for its owner. */
 import type { JsonObject } from '../../json.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
-import type { QuotaSubject } from '../../ports/key-store.ts';
-import { defaultPartition, periodName } from '../../ports/quota-input.ts';
+import type { QuotaPeriod, QuotaSubject } from '../../ports/key-store.ts';
+import { defaultPartition, nextPeriodMs, periodName } from '../../ports/quota-input.ts';
 import type { QuotaState } from '../../ports/quota-store.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import type { Caller } from '../../protocols/protocol.ts';
@@ -47,7 +47,7 @@ export async function describeKey(
       limit_reset: main === undefined ? null : resetNames[main.subject.period],
       usage: usedIn('total', own),
       usage_daily: usedIn('day', own),
-      usage_weekly: null,
+      usage_weekly: usedIn('week', own),
       usage_monthly: usedIn('month', own),
       ...(key.expiresAtMs === undefined ? {} : { expires_at: isoDate(key.expiresAtMs) }),
     },
@@ -55,14 +55,14 @@ export async function describeKey(
   };
 }
 
-const resetNames = { total: null, day: 'daily', month: 'monthly' } as const;
+const resetNames = { total: null, day: 'daily', week: 'weekly', month: 'monthly' } as const;
 
 async function balanceOf(
   subject: QuotaSubject,
   { key, received: { settings, ports } }: Authenticated,
   nowMs: number,
 ): Promise<Balance> {
-  const period = periodName(subject.period, nowMs);
+  const period = periodName(subject, nowMs);
   const partition = key.quotaPartition ?? defaultPartition;
   const state = await ports.ask('quota', 'read', isQuotaStateOrMissing, (options) =>
     settings.quota.read(subject.id, period, partition, options),
@@ -87,40 +87,31 @@ function clamped(amount: bigint): Nanos {
   return amount > maxNanos ? maxNanos : amount;
 }
 
-function usedIn(period: QuotaSubject['period'], own: Balance | undefined): number | null {
-  return own?.subject.period === period ? units(own.used) : null;
+/** The usage of a month that begins on another day is not that of the calendar month. */
+function usedIn(period: QuotaPeriod, own: Balance | undefined): number | null {
+  if (own?.subject.period !== period) return null;
+  return (own.subject.anchorDay ?? 1) === 1 ? units(own.used) : null;
 }
 
 function exactAmounts(balance: Balance, nowMs: number): JsonObject {
-  const { id, period } = balance.subject;
+  const { id, period, anchorDay, models } = balance.subject;
+  const nextMs = nextPeriodMs(balance.subject, nowMs);
   return {
     subject: id,
     period,
+    ...(anchorDay === undefined ? {} : { anchor_day: anchorDay }),
+    ...(models === undefined ? {} : { models }),
     limit: formatMoney(balance.limit),
     used: formatMoney(balance.used),
     held: formatMoney(balance.held),
     remaining: formatMoney(balance.remaining),
-    resets_at: nextPeriod(period, nowMs),
+    resets_at: nextMs === undefined ? null : isoDate(nextMs),
   };
 }
 
 /** The nearest double. Every amount is below 2^53 nanos, so its conversion is exact. */
 function units(nanos: Nanos): number {
   return Number(nanos) / 1_000_000_000;
-}
-
-/** When the subject's next period begins, in UTC. */
-function nextPeriod(period: QuotaSubject['period'], nowMs: number): string | null {
-  const now = new Date(nowMs);
-  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  switch (period) {
-    case 'total':
-      return null;
-    case 'day':
-      return isoDate(Date.UTC(year, month, day + 1));
-    case 'month':
-      return isoDate(Date.UTC(year, month + 1, 1));
-  }
 }
 
 /** The last date that JavaScript can write: a host may state a later end of a key. */

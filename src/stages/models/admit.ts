@@ -1,13 +1,13 @@
 /**
- * Finds the model that a call names, checks that the key's group may use it, and resolves what the
- * call refers to.
+ * Finds the model that a call names, checks that the key may use it, and resolves what the call
+ * refers to.
  */
 import type { FairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call } from '../../call.ts';
 import { type GatewayError, invalidRequest } from '../../errors.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
+import { mayUse, protocolsOf } from '../../ports/model-defaults.ts';
 import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
 import type { Admitted, Read } from '../call-record.ts';
 import { isPending, whenKnown } from '../ports/port-calls.ts';
@@ -56,7 +56,7 @@ function admitTo(
   if (!protocolsOf(model).includes(call.protocol) && !isOfferedToo(model, route)) {
     return refused(otherApi(namedBy(read), model, read, lookup));
   }
-  if (!model.groups.includes(key.group)) {
+  if (!mayUse(key, model)) {
     return refused(modelNotAllowed(namedBy(read), model, read, lookup));
   }
   checkCandidates(call, protocol, model);

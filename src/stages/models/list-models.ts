@@ -1,10 +1,10 @@
 /**
- * Answers requests for the list of models or for one model, restricted to what the key's group and
- * the protocol allow.
+ * Answers requests for the list of models or for one model, restricted to what the key and the
+ * protocol allow.
  */
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { protocolsOf, weightOf } from '../../ports/model-defaults.ts';
+import { mayUse, protocolsOf, weightOf } from '../../ports/model-defaults.ts';
 import type { Route } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import {
@@ -47,7 +47,7 @@ async function visibleModel(
     received.settings.catalog.find(modelId),
   );
   const named = { modelId, caller, protocols };
-  if (!model?.groups.includes(key.group)) throw await unknownModel(named, authenticated, lookup);
+  if (!model || !mayUse(key, model)) throw await unknownModel(named, authenticated, lookup);
   if (!protocolsOf(model).some((protocol) => protocols.includes(protocol))) {
     throw await otherApi(named, model, authenticated, lookup);
   }

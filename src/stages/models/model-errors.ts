@@ -6,8 +6,9 @@
 import { protocolNames } from '../../apis.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Model, ProtocolName } from '../../ports/catalog.ts';
+import type { ApiKey } from '../../ports/key-store.ts';
 import { likeliestName } from '../../ports/likely-names.ts';
-import { exactIdOf, protocolsOf } from '../../ports/model-defaults.ts';
+import { exactIdOf, isAmong, mayUse, protocolsOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
@@ -33,7 +34,7 @@ export async function otherApi(
   lookup: ModelLookup,
 ): Promise<GatewayError> {
   const requests = lookup.requestsFor(protocolsOf(model));
-  if (requests === '' || !model.groups.includes(authenticated.key.group)) {
+  if (requests === '' || !mayUse(authenticated.key, model)) {
     return await unknownModel(named, authenticated, lookup);
   }
   return new GatewayError(
@@ -94,20 +95,32 @@ export async function modelNotAllowed(
   { checkGroup }: ModelLookup,
 ): Promise<GatewayError> {
   await checkGroup(authenticated);
-  const { group } = authenticated.key;
-  const listed = model.groups.slice(0, 8).map((name) => JSON.stringify(name));
+  const { key } = authenticated;
+  const whose = model.groups.includes(key.group) ? 'This key' : "This key's group";
   return new GatewayError(
     'model_not_allowed',
-    `This key's group may not use the model ${quoted(modelId)}. ` +
+    `${whose} may not use the model ${quoted(modelId)}. ` +
       `Choose a model from ${caller.models.request}, or ask whoever issued the key.`,
-    {
-      param: 'model',
-      remedy:
-        `The key is in the group ${JSON.stringify(group)}, and the \`groups\` of the model ` +
-        `${JSON.stringify(model.id)} are [${listed.join(', ')}]: add the group there, ` +
-        'or give the key one of these.',
-    },
+    { param: 'model', remedy: allowingRemedy(key, model) },
   );
+}
+
+function allowingRemedy({ group, models = [] }: ApiKey, model: Model): string {
+  const id = JSON.stringify(model.id);
+  if (model.groups.includes(group)) {
+    return `The \`models\` of the key are [${someOf(models)}]: add ${id} there, if it may use it.`;
+  }
+  return (
+    `The key is in the group ${JSON.stringify(group)}, and the \`groups\` of the model ${id} are ` +
+    `[${someOf(model.groups)}]: add the group there, or give the key one of these.`
+  );
+}
+
+function someOf(names: readonly string[]): string {
+  return names
+    .slice(0, 8)
+    .map((name) => JSON.stringify(name))
+    .join(', ');
 }
 
 function quoted(modelId: string): string {
@@ -121,7 +134,18 @@ function readable(modelId: string): string {
 
 type ListChecks = Pick<RecordChecks, 'areModelLists'>;
 
+/** The models that a key may use. */
 export async function visibleModels(
+  authenticated: Authenticated,
+  protocols: readonly ProtocolName[],
+  checks: ListChecks,
+): Promise<readonly Model[]> {
+  const { models } = authenticated.key;
+  const ofGroup = await modelsOfGroup(authenticated, protocols, checks);
+  return ofGroup.filter((model) => isAmong(models, model)).map(asListed);
+}
+
+async function modelsOfGroup(
   { key, received: { settings, ports } }: Authenticated,
   protocols: readonly ProtocolName[],
   { areModelLists }: ListChecks,
@@ -130,7 +154,7 @@ export async function visibleModels(
   const found = await ports.ask('catalog', 'list', areModelLists, () =>
     Promise.all(protocols.map(async (protocol) => settings.catalog.list(key.group, protocol))),
   );
-  return [...new Map(found.flat().map((model) => [exactIdOf(model), asListed(model)])).values()];
+  return [...new Map(found.flat().map((model) => [exactIdOf(model), model])).values()];
 }
 
 /** The model by the id that callers send, with which they find it again. */
@@ -149,7 +173,7 @@ export function groupCheck(records: ListChecks): (caller: Authenticated) => Prom
     if (checked.has(group) || checked.size >= maxGroups) return;
     checked.add(group);
     try {
-      if ((await visibleModels(caller, protocolNames, records)).length > 0) return;
+      if ((await modelsOfGroup(caller, protocolNames, records)).length > 0) return;
     } catch {
       // The event `port_failed` has reported it.
       return;

@@ -98,6 +98,7 @@ function wrongKeyMember(
   areKnownRates: AnswerCheck,
 ): string | undefined {
   const { expiresAtMs, quotaPartition, maxConcurrentCalls, rates, quota, responseOwner } = key;
+  const { models, owner, sharedRates } = key;
   if (!isPrintableId(key.id)) return 'id';
   if (!isText(key.group)) return 'group';
   if (typeof key.disabled !== 'boolean') return 'disabled';
@@ -107,10 +108,17 @@ function wrongKeyMember(
     return 'maxConcurrentCalls';
   }
   if (responseOwner !== undefined && !isText(responseOwner)) return 'responseOwner';
+  if (models !== undefined && !areModels(models)) return 'models';
+  if (owner !== undefined && !isPrintableId(owner)) return 'owner';
   if (rates !== undefined && !areKnownRates(rates)) return 'rates';
+  if (sharedRates !== undefined && !areKnownRates(sharedRates)) return 'sharedRates';
   if (key.metadata !== undefined && !areLabels(key.metadata)) return 'metadata';
   const isList = Array.isArray(quota) && quota.length > 0 && quota.length <= maxLines;
   return isList ? wrongSubjectMember(quota) : 'quota';
+}
+
+function areModels(models: unknown): boolean {
+  return Array.isArray(models) && models.length > 0 && models.every(isText);
 }
 
 /** They are written to every usage record of the key. */
@@ -131,10 +139,14 @@ function wrongSubjectMember(subjects: readonly unknown[]): string | undefined {
 }
 
 function wrongMemberOf(subject: Readonly<Record<string, unknown>>): string | undefined {
-  const { period, limitNanos, maxConcurrentCalls, visible } = subject;
+  const { period, anchorDay, limitNanos, models, maxConcurrentCalls, visible } = subject;
   if (!isPrintableId(subject.id)) return '.id';
-  if (period !== 'total' && period !== 'day' && period !== 'month') return '.period';
+  if (period !== 'total' && period !== 'day' && period !== 'month' && period !== 'week') {
+    return '.period';
+  }
+  if (anchorDay !== undefined && !isAnchorDay(anchorDay, period)) return '.anchorDay';
   if (limitNanos !== undefined && !isNanos(limitNanos)) return '.limitNanos';
+  if (models !== undefined && !areModels(models)) return '.models';
   if (visible !== undefined && typeof visible !== 'boolean') return '.visible';
   if (maxConcurrentCalls !== undefined && !isCount(maxConcurrentCalls)) {
     return '.maxConcurrentCalls';
@@ -192,6 +204,10 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 function isPartition(value: unknown): boolean {
   return typeof value === 'string' && isName(value);
+}
+
+function isAnchorDay(value: unknown, period: string): boolean {
+  return period === 'month' && isCount(value) && Number(value) <= 31;
 }
 
 function isCount(value: unknown): boolean {

@@ -6,7 +6,7 @@ import type { CallEnding } from '../../charge-policy.ts';
 import type { HeaderMap } from '../../http.ts';
 import type { Model } from '../../ports/catalog.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
-import { exactIdOf } from '../../ports/model-defaults.ts';
+import { exactIdOf, isNamed } from '../../ports/model-defaults.ts';
 import type { RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../ports/rates.ts';
 
@@ -117,10 +117,6 @@ function ownFirst(key: ApiKey, rates: readonly KeyRateLimits[]): readonly KeyRat
   if (rates.length < 2) return rates;
   const rank = ({ subject = key.id }: KeyRateLimits): string => (subject === key.id ? '' : subject);
   return [...rates].sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
-}
-
-function isNamed({ id, exactId, aliases }: Model, name: string): boolean {
-  return id === name || exactId === name || aliases?.includes(name) === true;
 }
 
 /** Adds one limit for each stated period. Of two limits for one bucket, the lower one applies. */

@@ -10,10 +10,11 @@ import { takeLimits } from './rate-levels.ts';
 import { rateRefusal } from './rate-refusal.ts';
 
 export function ratesOf(
-  { rates }: ApiKey,
+  { rates, sharedRates }: ApiKey,
   { defaultRates }: Settings,
 ): readonly KeyRateLimits[] | undefined {
-  return rates ?? defaultRates;
+  const own = rates ?? defaultRates;
+  return sharedRates === undefined ? own : [...(own ?? []), ...sharedRates];
 }
 
 /** True if limits may apply once the model is known: a fallback may have limits of its own. */
@@ -22,7 +23,7 @@ export function mayBeLimited(
   { rates, fallbacks }: Model,
   { defaultRates }: Settings,
 ): boolean {
-  return (key.rates ?? defaultRates ?? rates ?? fallbacks) !== undefined;
+  return (key.rates ?? key.sharedRates ?? defaultRates ?? rates ?? fallbacks) !== undefined;
 }
 
 /** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */

@@ -5,7 +5,7 @@
 import type { Clock } from '../../clock.ts';
 import type { EventListener, HoldEnd } from '../../events.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, SettleResult } from '../../ports/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import {
   isAnything,
@@ -22,6 +22,8 @@ export interface Delivery {
   readonly ports: PortCalls;
   /** Emits in the asynchronous context of the call. */
   readonly emit: EventListener;
+  /** Called with the answer to a charge that the store has taken; never throws. */
+  readonly onSettled?: (result: SettleResult, lines: readonly QuotaLine[]) => void;
   /** Called once if the store takes it in a later attempt; never rejects. */
   onLateDelivery?: () => MaybePromise<void>;
 }
@@ -159,11 +161,12 @@ function tryDelivery(delivery: Delivery): MaybePromise<boolean> {
 const isTaken = (): boolean => true;
 const isNotTaken = (): boolean => false;
 
-function askToEnd({ end, quota, ports }: Delivery): MaybePromise<unknown> {
+function askToEnd({ end, quota, ports, onSettled }: Delivery): MaybePromise<unknown> {
   switch (end.operation) {
     case 'settle':
-      return ports.ask('quota', 'settle', isSettleResult, (options) =>
-        quota.settle(end.input, options),
+      return whenKnown(
+        ports.ask('quota', 'settle', isSettleResult, (options) => quota.settle(end.input, options)),
+        (result) => onSettled?.(result, end.input.lines),
       );
     case 'release':
       return ports.ask('quota', 'release', isReleaseResult, (options) =>

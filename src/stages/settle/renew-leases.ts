@@ -53,9 +53,11 @@ export function extendInput(
   add: Nanos | undefined,
   ttlMs: number,
 ): ExtendInput {
-  const { id, partition, lines, nanos } = settlement.reservation;
+  const { id, partition, subjects } = settlement.reservation;
   const grow =
-    add === undefined ? {} : { add: lines.map(({ amount }) => (amount === nanos ? add : 0n)) };
+    add === undefined
+      ? {}
+      : { add: subjects.map(({ onlyCountsCalls }) => (onlyCountsCalls ? 0n : add)) };
   return { id, partition, ttlMs, ...grow };
 }
 

@@ -1,13 +1,15 @@
 /** Holds the quota of a call on every subject that its key is charged to, in one atomic step. */
 
 import { none, root } from '../../bytes/json/tape.ts';
+import type { Clock } from '../../clock.ts';
 import { GatewayError, isGatewayError } from '../../errors.ts';
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import { isStoreUnavailable, type MaybePromise } from '../../ports/call-options.ts';
-import type { ApiKey, QuotaSubject } from '../../ports/key-store.ts';
+import type { Model } from '../../ports/catalog.ts';
+import type { ApiKey, QuotaPeriod, QuotaSubject } from '../../ports/key-store.ts';
 import { defaultPartition, periodName } from '../../ports/quota-input.ts';
 import type { QuotaLine, ReserveInput, ReserveResult } from '../../ports/quota-store.ts';
 import { formatMoney } from '../../prices/amount.ts';
@@ -18,31 +20,36 @@ import { isPending } from '../ports/port-calls.ts';
 import { tooManyConcurrentCalls } from '../refuse.ts';
 import { outputBound } from './hold.ts';
 import type { Outbox } from './outbox.ts';
-import type { Reservation } from './settlement.ts';
+import { refusalLevels } from './quota-levels.ts';
+import { type HeldSubject, isCharged, type Reservation } from './settlement.ts';
 
 export type Reserve = (admitted: Admitted) => MaybePromise<Reservation>;
 
 /** The function throws `insufficient_quota`, `rate_limited` or `store_unavailable`. */
-export function reserver(emit: EventListener, outbox: Outbox): Reserve {
+export function reserver(emit: EventListener, outbox: Outbox, clock: Clock): Reserve {
   const periodFor = periodNames();
-  const reportLevels = quotaLevels(emit);
+  const reportRefused = refusalLevels(emit, () => clock.monotonicMs());
   return (admitted) => {
-    const { key, hold: planned, received } = admitted;
+    const { key, model, hold: planned, received } = admitted;
     const { settings, ports } = received;
     const { nanos } = planned;
-    const subjects = heldSubjects(key);
+    const subjects = heldSubjects(key, model);
     const nowMs = settings.clock.now();
     // Not by `map`, which makes arrays of another kind once it is optimised
     // (docs/internals/performance.md).
     const lines: QuotaLine[] = [];
     for (const subject of subjects) {
-      lines.push(quotaLine(subject, periodFor(subject.period, nowMs), nanos));
+      lines.push(quotaLine(subject, periodFor(subject, nowMs), nanos));
     }
     const partition = key.quotaPartition ?? defaultPartition;
-    const hold = { id: settings.ids(), partition, lines, nanos };
+    const hold = { id: settings.ids(), partition, lines, subjects, nanos };
     const granted = (result: ReserveResult): Reservation => {
-      reportLevels(lines, result);
       if (result.status === 'held') return hold;
+      if (result.status === 'insufficient') {
+        const line = lines.find(({ subject }) => subject === result.subject);
+        const call = { keyId: key.id, metadata: admitted.metadata, partition, ports };
+        if (line !== undefined) void reportRefused({ ...call, line, quota: settings.quota });
+      }
       throw reserveError(result, { key, nanos, shorter: shorterReply(admitted) });
     };
     const failed = (error: unknown): never => {
@@ -57,7 +64,7 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
     };
     try {
       const result = ports.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
-        settings.quota.reserve(reserveInput(hold, subjects, settings), options),
+        settings.quota.reserve(reserveInput(hold, settings), options),
       );
       return isPending(result) ? result.then(granted).catch(failed) : granted(result);
     } catch (error) {
@@ -67,8 +74,7 @@ export function reserver(emit: EventListener, outbox: Outbox): Reserve {
 }
 
 function reserveInput(
-  { id, partition, lines }: Reservation,
-  subjects: readonly HeldSubject[],
+  { id, partition, lines, subjects }: Reservation,
   { leaseMs: ttlMs }: Settings,
 ): ReserveInput {
   const onExpire = 'release';
@@ -88,35 +94,45 @@ function mayBeHeld(error: unknown): boolean {
   return !(isStoreUnavailable(cause) && cause.outcome === 'not_done');
 }
 
-/** A subject of a hold. With `onlyCountsCalls`, its line only counts calls and holds no money. */
-type HeldSubject = QuotaSubject & { readonly onlyCountsCalls?: true };
+/** The subjects of a key that are for a model. Their own array, if all are. */
+function subjectsFor(quota: ApiKey['quota'], model: Model): ApiKey['quota'] {
+  for (const { models } of quota) {
+    if (models !== undefined) return quota.filter((subject) => isCharged(subject, model));
+  }
+  return quota;
+}
+
+/** Whether a hold has a line for each subject that another model is charged on. */
+export function coversModel({ subjects }: Reservation, { key, model }: Admitted): boolean {
+  const needed = subjectsFor(key.quota, model);
+  const isHeld = ({ id, period }: QuotaSubject): boolean =>
+    subjects.some((held) => held.id === id && held.period === period && isCharged(held, model));
+  return needed.length > 0 && needed.every(isHeld);
+}
 
 /**
- * The subjects in the order in which stores lock them. A key with `maxConcurrentCalls` and no
- * subject with its id gets an extra line that counts its calls.
+ * The subjects in the order in which stores lock them. A key with `maxConcurrentCalls` and no line
+ * of its own for the model gets an extra one that counts its calls.
  */
-function heldSubjects(key: ApiKey): readonly HeldSubject[] {
-  const { id, quota, maxConcurrentCalls } = key;
+function heldSubjects(key: ApiKey, model: Model): readonly HeldSubject[] {
+  const { id, maxConcurrentCalls } = key;
+  const quota = subjectsFor(key.quota, model);
+  if (quota.length === 0) throw noSubject(key, model);
   if (maxConcurrentCalls === undefined) return sorted(quota);
+  const bounded = (subject: QuotaSubject): QuotaSubject => ({
+    ...subject,
+    maxConcurrentCalls: Math.min(
+      maxConcurrentCalls,
+      subject.maxConcurrentCalls ?? maxConcurrentCalls,
+    ),
+  });
   if (quota.some((subject) => subject.id === id)) {
-    return sorted(
-      quota.map((subject) =>
-        subject.id === id
-          ? {
-              ...subject,
-              maxConcurrentCalls: Math.min(
-                maxConcurrentCalls,
-                subject.maxConcurrentCalls ?? maxConcurrentCalls,
-              ),
-            }
-          : subject,
-      ),
-    );
+    return sorted(quota.map((subject) => (subject.id === id ? bounded(subject) : subject)));
   }
-  return sorted([
-    ...quota,
-    { id, period: 'total', limitNanos: 0n, maxConcurrentCalls, onlyCountsCalls: true },
-  ]);
+  // The line of a subject that is for other models keeps its limit.
+  const own = key.quota.find((subject) => subject.id === id);
+  const counted: QuotaSubject = own ?? { id, period: 'total', limitNanos: 0n };
+  return sorted([...quota, { ...bounded(counted), onlyCountsCalls: true }]);
 }
 
 function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
@@ -148,17 +164,20 @@ const dayMs = 86_400_000;
 /** {@link periodName} with its results cached for the current UTC day. */
 function periodNames(): typeof periodName {
   let knownDay: number | undefined;
-  let month = '';
-  let date = '';
-  return (period, nowMs) => {
+  const names = new Map<QuotaPeriod | number, string>();
+  return (limit, nowMs) => {
+    const { period, anchorDay } = limit;
     if (period === 'total') return '';
     const day = Math.floor(nowMs / dayMs);
     if (day !== knownDay) {
-      month = periodName('month', nowMs);
-      date = periodName('day', nowMs);
+      names.clear();
       knownDay = day;
     }
-    return period === 'month' ? month : date;
+    const known = names.get(anchorDay ?? period);
+    if (known !== undefined) return known;
+    const name = periodName(limit, nowMs);
+    names.set(anchorDay ?? period, name);
+    return name;
   };
 }
 
@@ -246,54 +265,17 @@ function noQuota(reason: FailureReason): GatewayError {
   );
 }
 
-type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
-
-/** The reported levels are kept for this many subjects and periods; the oldest are dropped. */
-const maxReported = 10_000;
-
-/**
- * Makes the reporter.
- *
- * Only lines that carry their limit can be judged, because stores return what is left and not the
- * limit. The call's own hold does not count as used, because its charge is mostly far lower.
- */
-export function quotaLevels(emit: EventListener): QuotaLevels {
-  const reported = new Map<string, 80 | 95>();
-
-  const reportOnce = (
-    { subject, period, limit }: QuotaLine,
-    remainingNanos: bigint,
-    percent: 80 | 95,
-  ): void => {
-    const name = `${subject} ${period}`;
-    const reportedPercent = reported.get(name);
-    if (limit === undefined || (reportedPercent !== undefined && reportedPercent >= percent))
-      return;
-    reported.delete(name);
-    reported.set(name, percent);
-    const [oldest] = reported.size > maxReported ? reported.keys() : [];
-    if (oldest !== undefined) reported.delete(oldest);
-    emit({ type: 'quota_low', subject, period, percent, limitNanos: limit, remainingNanos });
-  };
-
-  const judge = (line: QuotaLine, left: bigint): void => {
-    const { limit } = line;
-    if (limit === undefined || limit === 0n || left * 5n > limit) return;
-    reportOnce(line, left, left * 20n > limit ? 80 : 95);
-  };
-
-  return (lines, result) => {
-    if (result.status === 'held') {
-      for (let index = 0; index < lines.length; index += 1) {
-        const line = lines[index];
-        const left = result.available[index];
-        if (line !== undefined && left !== undefined) judge(line, left + line.amount);
-      }
-    } else if (result.status === 'insufficient') {
-      const line = lines.find(({ subject }) => subject === result.subject);
-      if (line !== undefined) judge(line, result.available);
-    }
-  };
+function noSubject({ id }: ApiKey, model: Model): GatewayError {
+  return new GatewayError(
+    'insufficient_quota',
+    `The key has no quota for this model. ${askForMore}`,
+    {
+      reason: 'no_subject',
+      remedy:
+        `Every quota subject of the key ${JSON.stringify(id)} has \`models\`, and none of them ` +
+        `names ${JSON.stringify(model.id)}: add it, or a subject without \`models\`.`,
+    },
+  );
 }
 
 interface ShorterReply {

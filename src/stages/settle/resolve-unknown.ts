@@ -4,6 +4,7 @@
  */
 
 import { ConfigurationError } from '../../errors.ts';
+import type { EventListener } from '../../events.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -17,6 +18,7 @@ import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { isAnything, isResolveResult } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
+import { reportCrossings } from './quota-levels.ts';
 
 /** The host's finding. A call that ran without a stated charge is charged what was held. */
 export type UnknownResolution =
@@ -36,7 +38,7 @@ export async function resolveUnknown(
   record: UsageRecord,
   resolution: UnknownResolution,
   { quota, usage }: Settings,
-  ports: PortCalls,
+  { ports, emit }: { readonly ports: PortCalls; readonly emit: EventListener },
 ): Promise<ResolveResult> {
   if (!isOpen(record)) {
     throw new ConfigurationError(
@@ -51,6 +53,7 @@ export async function resolveUnknown(
     amount: heldNanos === 0n ? 0n : chargeNanos,
   }));
   const result = await endHold(record, lines, resolution, quota, ports);
+  reportCrossings(result, lines, record, emit);
   if (!needsRecord(result, lines)) return result;
   const resolved = resolvedRecord(record, resolution, chargeNanos);
   try {

@@ -18,7 +18,8 @@ import { reportEnd } from '../request-events.ts';
 import { type Charge, type ChargedCall, chargeFor, costNanosOf, observedNanos } from './charge.ts';
 import type { Hold } from './hold.ts';
 import type { Delivery, Outbox } from './outbox.ts';
-import type { CallEnd, Reservation, Settlement } from './settlement.ts';
+import { reportCrossings } from './quota-levels.ts';
+import { type CallEnd, isCharged, type Reservation, type Settlement } from './settlement.ts';
 
 interface SettledCall extends ChargedCall {
   readonly admitted: Admitted;
@@ -180,8 +181,9 @@ class CallSettlement implements Settlement, SettledCall {
     this.#isClosed = true;
     const { outbox, onClose } = this.#deps;
     onClose();
-    const { reservation, requestId, quota, emit } = this;
-    const { call, received } = this.admitted;
+    const { reservation, requestId, quota, emit, keyId } = this;
+    const { call, received, metadata } = this.admitted;
+    const whose = { keyId, metadata };
     const { settings, ports } = received;
     try {
       const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
@@ -189,8 +191,11 @@ class CallSettlement implements Settlement, SettledCall {
       const durationMs = settings.clock.monotonicMs() - this.startedMs;
       const outcome = { callEnd, rule, charge, durationMs };
       if (this.#rates !== undefined) correctRates(this.#rates, this, outcome);
-      const end = holdEnd(reservation, rule, charge);
-      const delivery: Delivery = { requestId, end, quota, ports, emit };
+      const end = holdEnd(reservation, this.admitted.model, { rule, charge });
+      const delivery: Delivery = {
+        ...{ requestId, end, quota, ports, emit },
+        onSettled: (result, lines) => reportCrossings(result, lines, whose, emit),
+      };
       if (rule === 'pend') {
         const record = recordOf(this, outcome, false);
         // The record is written first. If the process died between the two steps, a long hold would
@@ -226,15 +231,21 @@ async function recordLateBooking(
   emit({ type: 'call_booked', record });
 }
 
-function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
-  const { id, partition } = reservation;
+function holdEnd(
+  reservation: Reservation,
+  model: Model,
+  { rule, charge }: Pick<ChargedEnd, 'rule' | 'charge'>,
+): HoldEnd {
+  const { id, partition, subjects } = reservation;
   if (rule === 'pend') {
     return { operation: 'extend', input: { id, partition, ttlMs: inDoubtLeaseMs, idle: true } };
   }
   const lines: QuotaLine[] = [];
-  for (const { subject, period, amount } of reservation.lines) {
-    // A line that only counts calls holds no money and is charged nothing.
-    lines.push({ subject, period, amount: amount === reservation.nanos ? charge.nanos : 0n });
+  for (let index = 0; index < reservation.lines.length; index += 1) {
+    const line = reservation.lines[index];
+    if (line === undefined) continue;
+    const { subject, period } = line;
+    lines.push({ subject, period, amount: isCharged(subjects[index], model) ? charge.nanos : 0n });
   }
   return rule === 'release'
     ? { operation: 'release', input: { id, partition, lines } }
@@ -255,10 +266,11 @@ function recordOf(state: CallSettlement, outcome: Outcome, booked: boolean): Usa
     requestId: state.requestId,
     reservationId: reservation.id,
     partition: reservation.partition,
-    lines: reservation.lines.map(({ subject, period, amount }) => ({
+    // What a line is not charged for is not held for this call either.
+    lines: reservation.lines.map(({ subject, period }, index) => ({
       subject,
       period,
-      heldNanos: amount === reservation.nanos ? heldNanos : 0n,
+      heldNanos: isCharged(reservation.subjects[index], admitted.model) ? heldNanos : 0n,
     })),
     keyId: state.keyId,
     group: state.group,

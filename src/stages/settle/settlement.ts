@@ -6,6 +6,8 @@ import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Nanos, Usage } from '../../money.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
+import type { QuotaSubject } from '../../ports/key-store.ts';
+import { isAmong } from '../../ports/model-defaults.ts';
 import type { QuotaLine, QuotaStore } from '../../ports/quota-store.ts';
 import type { CallAttempt, UsageRecord } from '../../ports/usage-sink.ts';
 import type { Hold } from './hold.ts';
@@ -15,7 +17,20 @@ export interface Reservation {
   readonly id: string;
   readonly partition: string;
   readonly lines: readonly QuotaLine[];
+  /** The subject of each line. */
+  readonly subjects: readonly HeldSubject[];
   readonly nanos: Nanos;
+}
+
+/** A subject of a hold. With `onlyCountsCalls`, its line only counts calls and holds no money. */
+export type HeldSubject = QuotaSubject & { readonly onlyCountsCalls?: true };
+
+/**
+ * Whether a model is charged on a line. One that was held for the requested model is not, if the
+ * call fell back to a model that its subject is not for.
+ */
+export function isCharged(subject: HeldSubject | undefined, model: Model): boolean {
+  return subject?.onlyCountsCalls !== true && isAmong(subject?.models, model);
 }
 
 export interface ReplyEnd {

@@ -6,7 +6,7 @@ import { type ErrorCode, isGatewayError } from '../../errors.ts';
 import type { EventListener } from '../../events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Model } from '../../ports/catalog.ts';
-import { exactIdOf, protocolsOf } from '../../ports/model-defaults.ts';
+import { exactIdOf, mayUse, protocolsOf } from '../../ports/model-defaults.ts';
 import type { Admitted, Held } from '../call-record.ts';
 import { checkByGuard } from '../guard.ts';
 import { checkCandidates, isOfferedToo } from '../models/admit.ts';
@@ -17,6 +17,7 @@ import { limitFallback } from '../rates/limit-model.ts';
 import { relayedChannels } from '../references/relayed-channels.ts';
 import { growHold } from '../settle/cover-prompt.ts';
 import { holdFor } from '../settle/hold.ts';
+import { coversModel } from '../settle/reserve.ts';
 import type { UpstreamOutcome, Upstreams } from './attempt.ts';
 import { callUpstream } from './call-upstream.ts';
 import { choose } from './choose-channel.ts';
@@ -158,6 +159,8 @@ async function candidateFor(
   // The hold of a free call has no line that a charge could be booked on.
   if (candidate === undefined) return undefined;
   if (candidate.hold.nanos > 0n && settlement.reservation.nanos === 0n) return undefined;
+  // Nor has it a line for a budget that is only for the other model.
+  if (!coversModel(settlement.reservation, candidate)) return undefined;
   return ifGuardAllows(candidate, upstreams.emit);
 }
 
@@ -168,7 +171,7 @@ async function admittedWith(
 ): Promise<Admitted | undefined> {
   const { call, key, route, received } = admitted;
   const isOffered = protocolsOf(model).includes(call.protocol) || isOfferedToo(model, route);
-  if (!isOffered || !model.groups.includes(key.group)) return undefined;
+  if (!isOffered || !mayUse(key, model)) return undefined;
   try {
     checkCandidates(call, route.protocol, model);
     const plan = await plans.of(model, received.settings);

@@ -5,8 +5,25 @@
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
-import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
+import {
+  changed,
+  joined,
+  type KeyChange,
+  type KeyOwner,
+  type OwnerTable,
+  ownerPageOf,
+  ownerSearchText,
+} from '../../ports/key-owner.ts';
+import {
+  checkKeyPage,
+  checkPage,
+  type KeyPage,
+  type KeyPageQuery,
+  keyPageOf,
+  keySearchText,
+} from '../../ports/key-page.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/owner-schema.ts';
 import { checkMakerOptions, flag, strict, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
@@ -37,7 +54,7 @@ export interface MemoryKeyStore extends KeyStore {
    */
   issue(options: IssueKeyOptions): IssuedKey;
   /** Changes a key from its next call on; false where there is no key with this id. */
-  update(id: string, change: Partial<Omit<ApiKey, 'id'>>): boolean;
+  update(id: string, change: KeyChange): boolean;
   /** Removes a key and its secret; false where there is no key with this id. */
   remove(id: string): boolean;
   /** The keys of a group, or all keys, ordered by id. */
@@ -50,6 +67,7 @@ export interface MemoryKeyStore extends KeyStore {
    * @throws RangeError where the query is not valid
    */
   page(query?: KeyPageQuery): KeyPage;
+  readonly owners: OwnerTable;
 }
 
 /** A key store in memory. It keeps digests, never secrets. */
@@ -64,16 +82,25 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
   }
   const keys = new Map<string, ApiKey>();
   const digests = new Map<string, string>();
+  const owners = memoryOwners((id) => [...keys.values()].some(({ owner }) => owner === id));
+  const checkOwner = ({ owner }: Pick<ApiKey, 'owner'>): void => {
+    if (owner !== undefined && owners.get(owner) === undefined)
+      throw ownerMissing('memoryKeyStore', owner);
+  };
 
   const keyOf = (id: string): ApiKey | undefined => keys.get(digests.get(id) ?? '');
 
   const store: MemoryKeyStore = {
-    find: (secret) => keys.get(digestSecret(secret, pepper)),
+    find: (secret) => {
+      const key = keys.get(digestSecret(secret, pepper));
+      return key?.owner === undefined ? key : owners.joinedTo(key, key.owner);
+    },
     add: (secret, key) => {
       if (!entrySchema.safeParse({ secret, key }).success) throw notAnEntry();
       if (!allowWeakKeys && isWeakSecret(secret)) throw weakSecret(key.id);
       const digest = digestSecret(secret, pepper);
       if (digests.has(key.id) || keys.has(digest)) throw taken(key.id);
+      checkOwner(key);
       digests.set(key.id, digest);
       keys.set(digest, { ...key });
     },
@@ -86,7 +113,9 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
       const digest = digests.get(id);
       const key = keyOf(id);
       if (digest === undefined || key === undefined) return false;
-      keys.set(digest, { ...key, ...change, id });
+      const next = changed(key, change);
+      checkOwner(next);
+      keys.set(digest, { ...next, id });
       return true;
     },
     remove: (id) => {
@@ -99,6 +128,7 @@ export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeySt
       inOrder([...keys.values()].filter((key) => group === undefined || key.group === group)),
     get: keyOf,
     page: (query) => pageOf([...keys.values()], query),
+    owners,
   };
 
   for (const { secret, key } of options.keys ?? []) store.add(secret, key);
@@ -128,19 +158,70 @@ function notAnEntry(): ConfigurationError {
 }
 
 function pageOf(keys: readonly ApiKey[], query: KeyPageQuery | undefined): KeyPage {
-  const { search, group, disabled, after, limit } = checkKeyPage(query);
+  const { search, group, owner, metadata, disabled, after, limit } = checkKeyPage(query);
   const found = keys.filter(
     (key) =>
       key.id > after &&
-      (search === undefined || `${key.id}\n${key.group}`.toLowerCase().includes(search)) &&
+      (search === undefined || keySearchText(key).includes(search)) &&
       (group === undefined || key.group === group) &&
-      (disabled === undefined || key.disabled === disabled),
+      (owner === undefined || key.owner === owner) &&
+      (disabled === undefined || key.disabled === disabled) &&
+      metadata.every(([name, value]) => key.metadata?.[name] === value),
   );
   return keyPageOf(inOrder(found).slice(0, limit + 1), limit);
 }
 
-function inOrder(keys: readonly ApiKey[]): readonly ApiKey[] {
-  return keys.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+interface MemoryOwners extends OwnerTable {
+  get(id: string): KeyOwner | undefined;
+  joinedTo(key: ApiKey, ownerId: string): ApiKey;
+}
+
+interface JoinedKey {
+  readonly owner: KeyOwner | undefined;
+  readonly joined: ApiKey;
+}
+
+function memoryOwners(isNamed: (id: string) => boolean): MemoryOwners {
+  const owners = new Map<string, KeyOwner>();
+  // A key is found at each of its calls, and its rates are checked once per object.
+  const known = new WeakMap<ApiKey, JoinedKey>();
+  return {
+    get: (id) => owners.get(id),
+    page: (query) => {
+      const { search, after, limit } = checkPage(query);
+      const found = [...owners.values()].filter(
+        (owner) =>
+          owner.id > after && (search === undefined || ownerSearchText(owner).includes(search)),
+      );
+      return ownerPageOf(inOrder(found).slice(0, limit + 1), limit);
+    },
+    add: (owner) => {
+      checkOwnerRecord('memoryKeyStore', owner);
+      if (owners.has(owner.id)) throw ownerTaken('memoryKeyStore', owner.id);
+      owners.set(owner.id, { ...owner });
+    },
+    update: (id, change) => {
+      const owner = owners.get(id);
+      if (owner === undefined) return false;
+      const next = { ...changed(owner, change), id };
+      checkOwnerRecord('memoryKeyStore', next);
+      owners.set(id, next);
+      return true;
+    },
+    remove: (id) => !isNamed(id) && owners.delete(id),
+    joinedTo: (key, ownerId) => {
+      const owner = owners.get(ownerId);
+      const last = known.get(key);
+      if (last !== undefined && last.owner === owner) return last.joined;
+      const joinedKey = joined(key, owner);
+      known.set(key, { owner, joined: joinedKey });
+      return joinedKey;
+    },
+  };
+}
+
+function inOrder<T extends Pick<ApiKey, 'id'>>(records: readonly T[]): readonly T[] {
+  return records.toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 function weakSecret(id: string): ConfigurationError {

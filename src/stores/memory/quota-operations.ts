@@ -6,6 +6,7 @@ import type { Nanos } from '../../money.ts';
 import {
   checkExtra,
   limitStatedByRecords,
+  limitWithExtra,
   maxLazyExpirations,
   refuse,
 } from '../../ports/quota-input.ts';
@@ -13,6 +14,7 @@ import type {
   AdjustInput,
   ExtendInput,
   ExtendResult,
+  QuotaBalance,
   QuotaLine,
   QuotaState,
   ReleaseInput,
@@ -231,26 +233,36 @@ export function settle(ledger: Ledger, input: SettleInput, nowMs: number): Settl
   if (known !== undefined) {
     // The ending first: if its allocation fails, nothing was charged and a repeat can do it.
     ledger.ended.add(name, end, nowMs);
-    charge(partition, lines, known.lines);
+    const rows = charge(partition, lines, known.lines);
     giveBack(known);
-    return { status: 'settled' };
+    return { status: 'settled', balances: rows.map(balanceOf) };
   }
   const ended = ledger.ended.find(name);
   if (ended?.as === 'settled') return { status: 'already', charged: ended.charged };
   if (ended?.as === 'released') return { status: 'conflict', as: 'released' };
   ledger.ended.add(name, end, nowMs);
-  charge(partition, lines, []);
+  const rows = charge(partition, lines, []);
   // The final charge includes what the expiry charged.
   for (const { row, onExpire } of ended?.expiry ?? []) row.used -= onExpire;
-  return { status: 'settled_late', from: ended === undefined ? 'unknown' : 'expired' };
+  const from = ended === undefined ? 'unknown' : 'expired';
+  return { status: 'settled_late', from, balances: rows.map(balanceOf) };
 }
 
-/** Charges each line, on the rows of the hold where it has them. */
+export function balanceOf({
+  limit = 0n,
+  extra,
+  used,
+}: Pick<Balance, 'limit' | 'extra' | 'used'>): QuotaBalance {
+  return { used, limit: limitWithExtra(limit, extra) };
+}
+
+/** Charges each line, on the rows of the hold where it has them, and returns the rows. */
 function charge(
   partition: Partition,
   lines: readonly QuotaLine[],
   heldLines: readonly HeldLine[],
-): void {
+): readonly Row[] {
+  const rows: Row[] = [];
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index];
     if (line === undefined) continue;
@@ -260,7 +272,9 @@ function charge(
       : rowOf(partition, line.subject, line.period);
     row.used += line.amount;
     row.version += 1;
+    rows.push(row);
   }
+  return rows;
 }
 
 /** Ends a hold without a charge, or blocks a reserve that has not arrived yet. */

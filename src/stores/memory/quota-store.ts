@@ -15,6 +15,7 @@ import {
   checkSweep,
   defaultPartition,
   isPeriod,
+  periodForm,
 } from '../../ports/quota-input.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import {
@@ -64,10 +65,7 @@ export interface QuotaLimit {
 
 const limitSchema = strict('must be a limit: a subject and limitNanos', {
   subject: anId,
-  period: z
-    .string("must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
-    .refine(isPeriod, "must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
-    .optional(),
+  period: z.string(`must be ${periodForm}`).refine(isPeriod, `must be ${periodForm}`).optional(),
   limitNanos: nanos,
   partition: aName.optional(),
 } satisfies Record<keyof QuotaLimit, z.ZodType>);

@@ -1,7 +1,7 @@
 /** A catalog in a PostgreSQL table of versions of the list of models; serves the newest one. */
 import type { z } from 'zod';
+import type { CatalogTable } from '../../catalog/catalog-versions.ts';
 import {
-  type CatalogTable,
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
@@ -23,12 +23,15 @@ const optionsSchema = strict('must be an object', {
 
 // The primary key lets only one process add the version after the one that it has read. The
 // sequence must not give out a version that was added by its number.
-const insertVersion = `
-INSERT INTO "tollgate".catalogs (version, models) OVERRIDING SYSTEM VALUE
+const statements = {
+  insert: `
+INSERT INTO "tollgate".catalogs (version, models, actor, note, changes) OVERRIDING SYSTEM VALUE
 SELECT setval(pg_get_serial_sequence('"tollgate".catalogs', 'version'), $2::text::bigint + 1),
-  $1::text::json
+  $1::text::json, $3::text, $4::text, $5::text
 WHERE NOT EXISTS (SELECT 1 FROM "tollgate".catalogs WHERE version > $2::text::bigint)
-ON CONFLICT DO NOTHING`;
+ON CONFLICT DO NOTHING`,
+  atMs: 'CAST(floor(extract(epoch FROM c.published_at) * 1000) AS bigint)',
+};
 
 /**
  * A catalog of the newest published version, or an empty one where nothing was published.
@@ -42,5 +45,5 @@ export async function postgresCatalog(options: PostgresCatalogOptions): Promise<
 
 /** The table of versions in a migrated database. */
 export function postgresCatalogTable(location: PostgresLocation): CatalogTable {
-  return sqlCatalogTable(postgresEngine(location), insertVersion);
+  return sqlCatalogTable(postgresEngine(location), statements);
 }

@@ -14,7 +14,8 @@ const dialect: SqlDialect = {
   json: (value) => `CAST(CAST(${value} AS text) AS json)`,
   utcDay: (ms) => `to_char(to_timestamp(${ms} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
   contains: (text, value) => `position(${value} in ${text}) > 0`,
-  member: (object, name) => `${object} ->> CAST(${name} AS text)`,
+  member: (object, ...names) =>
+    `${object} #>> ARRAY[${names.map((name) => `CAST(${name} AS text)`).join(', ')}]`,
   items: (array) => `json_array_elements(CAST(${array} AS json))`,
 };
 

@@ -3,13 +3,27 @@
  * tables.
  */
 
+export type { CatalogDifference } from '../../catalog/catalog-diff.ts';
 export type {
+  CatalogVersion,
+  CatalogVersions,
+  ChannelChange,
   CredentialReference,
-  PublishedCatalog,
-  PublishedCatalogOptions,
   PublishedChannel,
   PublishedModel,
+  PublishOptions,
+  StoredCatalog,
+} from '../../catalog/catalog-versions.ts';
+export type {
+  PublishedCatalog,
+  PublishedCatalogOptions,
 } from '../../catalog/published-catalog.ts';
+export type {
+  AuditLog,
+  AuditPage,
+  AuditQuery,
+  AuditRecord,
+} from '../../ports/audit-log.ts';
 export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
 export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -55,6 +69,7 @@ export {
   type PostgresItemStoreOptions,
   type PostgresResultStoreOptions,
   type PostgresUsageSinkOptions,
+  postgresAuditLog,
   postgresIdempotencyStore,
   postgresItemStore,
   postgresRateLimiter,

@@ -6,11 +6,13 @@ import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
+import { auditTable } from './sql/audit.ts';
 import { base, schemaCompatibility } from './sql/base.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
+import { keyOwners } from './sql/key-owners.ts';
 import { keysAndModels } from './sql/keys-and-models.ts';
-import { quotaBatches } from './sql/quota-batches.ts';
+import { quotaBalances, quotaBatches } from './sql/quota-batches.ts';
 import { quotaCare } from './sql/quota-care.ts';
 import { quotaOperations } from './sql/quota-operations.ts';
 import { quotaSteps } from './sql/quota-steps.ts';
@@ -46,6 +48,9 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  auditTable,
+  keyOwners,
+  quotaBalances,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 
 /** All migrations share one arbitrary lock number. */

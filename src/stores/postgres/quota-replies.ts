@@ -6,6 +6,7 @@ import { isNanos } from '../../ports/quota-input.ts';
 import type {
   AdjustResult,
   ExtendResult,
+  QuotaBalance,
   QuotaState,
   ReleaseResult,
   ReserveResult,
@@ -68,13 +69,15 @@ export function extendResult(reply: JsonValue): ExtendResult {
   return { status, as: literalOf(reply, 'as', ['settled', 'released', 'expired', 'unknown']) };
 }
 
-export function settleResult(reply: JsonValue | undefined): SettleResult {
+export function settleResult(reply: JsonValue | undefined, lines: number): SettleResult {
   const status = member(reply, 'status');
   switch (status) {
     case 'settled':
-      return { status };
-    case 'settled_late':
-      return { status, from: literalOf(reply, 'from', ['expired', 'unknown']) };
+      return { status, ...balancesOf(reply, lines) };
+    case 'settled_late': {
+      const from = literalOf(reply, 'from', ['expired', 'unknown']);
+      return { status, from, ...balancesOf(reply, lines) };
+    }
     case 'already':
       return { status, charged: items(member(reply, 'charged')).map(nanosFrom) };
     case 'conflict':
@@ -113,6 +116,23 @@ export function quotaState(reply: JsonValue | undefined): QuotaState {
 
 export function adjustResult(reply: JsonValue | undefined): AdjustResult {
   return { ...quotaState(reply), replay: flagOf(reply, 'replay') };
+}
+
+/** Before migration 16 there are none. A charge that was taken must not look as if it failed. */
+function balancesOf(
+  reply: JsonValue | undefined,
+  lines: number,
+): { readonly balances?: readonly QuotaBalance[] } {
+  const list = member(reply, 'balances');
+  if (list === undefined) return {};
+  const balances = items(list);
+  if (balances.length !== lines) corrupt('balances');
+  return {
+    balances: balances.map((balance) => {
+      const [limit, used] = items(balance);
+      return { limit: nanosFrom(limit), used: wholeFrom(used) };
+    }),
+  };
 }
 
 function insufficient(reply: JsonValue | undefined): ReserveResult & ExtendResult {

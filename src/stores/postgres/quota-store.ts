@@ -164,7 +164,8 @@ function operationsOfCalls(
       checkEnding({ id, partition, lines });
       subjectsOfHolds.delete(id);
       const of = { partition, subjects: subjectsOf({ lines }) };
-      return settleResult(await batches.run({ op: 'settle', id, lines }, of, callOptions));
+      const reply = await batches.run({ op: 'settle', id, lines }, of, callOptions);
+      return settleResult(reply, lines.length);
     },
     release: async ({ id, partition, lines }, callOptions = {}) => {
       checkEnding({ id, partition, lines });

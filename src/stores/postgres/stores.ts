@@ -3,7 +3,9 @@
  * options and makers.
  */
 import type { z } from 'zod';
+import type { AuditLog } from '../../ports/audit-log.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
+import { sqlAuditLog } from '../sql/audit-log.ts';
 import type { SqlEngine } from '../sql/engine.ts';
 import { type SqlIdempotencyStore, sqlIdempotencyStore } from '../sql/idempotency-store.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
@@ -93,6 +95,15 @@ export function postgresResultStore(options: PostgresResultStoreOptions): SqlRes
  */
 export function postgresUsageSink(options: PostgresUsageSinkOptions): SqlUsageSink {
   return sqlUsageSink(engineFor('postgresUsageSink', options, usageSinkMembers), options);
+}
+
+/**
+ * An audit log over a migrated database. Give it to `createAdmin` as `auditLog`.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function postgresAuditLog(options: PostgresLocation): AuditLog {
+  return sqlAuditLog(engineFor('postgresAuditLog', options));
 }
 
 /** Checks the options of a maker, whose own members have these schemas. */

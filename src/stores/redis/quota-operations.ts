@@ -74,7 +74,7 @@ export function quotaStoreOver(
     settle: async (input, options) => {
       checkEnding(input);
       const call = callOf(settleScript, input.partition, settleArgs(input));
-      return ask(call, options, readSettle);
+      return ask(call, options, (reply) => readSettle(reply, input.lines.length));
     },
     release: async (input, options) => {
       checkEnding(input);

@@ -2,6 +2,7 @@
 import type { Nanos } from '../../money.ts';
 import type {
   ExtendResult,
+  QuotaBalance,
   QuotaLine,
   QuotaState,
   ReleaseResult,
@@ -40,14 +41,16 @@ export function readExtend(reply: unknown, count: number): readonly ExtendResult
   return list.length === count ? list.map(readExtended) : corrupt();
 }
 
-/** @throws StoreCorrupt where it is not a valid reply to a settle */
-export function readSettle(reply: unknown): SettleResult {
-  const [status, detail] = textsOf(reply);
+/** @throws StoreCorrupt where it is not a valid reply to a settle of so many lines */
+export function readSettle(reply: unknown, count: number): SettleResult {
+  const [status, detail, ...figures] = textsOf(reply);
   switch (status) {
     case 'settled':
-      return { status };
-    case 'settled_late':
-      return { status, from: literalOf(detail, ['expired', 'unknown']) };
+      return { status, balances: balancesOf(figures, count) };
+    case 'settled_late': {
+      const from = literalOf(detail, ['expired', 'unknown']);
+      return { status, from, balances: balancesOf(figures, count) };
+    }
     case 'already':
       return { status, charged: chargedOf(detail) };
     case 'conflict':
@@ -108,6 +111,14 @@ function readExtended(reply: unknown): ExtendResult {
 /** Computed here and not in Lua, whose numbers are exact only up to 2^53. */
 function availableOf([limit, used, held]: readonly string[]): bigint {
   return nanosOf(limit) - nanosOf(used) - nanosOf(held);
+}
+
+function balancesOf(figures: readonly string[], count: number): readonly QuotaBalance[] {
+  if (figures.length !== 2 * count) return corrupt();
+  return Array.from({ length: count }, (_, line) => ({
+    limit: nanosOf(figures[2 * line]),
+    used: signedNanosOf(figures[2 * line + 1]),
+  }));
 }
 
 function chargedOf(text: string | undefined): readonly Nanos[] {

@@ -206,9 +206,15 @@ if known and known.state == 'expired' then
   for _, line in ipairs(known.lines) do add(line.row, 'used', int(-line.onExpire)) end
 end
 buryBare(base .. 'r:' .. id, 'settled', table.concat(amounts, ' '))
-if not known then return { 'settled_late', 'unknown' } end
-if known.state == 'expired' then return { 'settled_late', 'expired' } end
-return { 'settled' }
+local reply = { 'settled', '' }
+if not known then reply = { 'settled_late', 'unknown' } end
+if known and known.state == 'expired' then reply = { 'settled_late', 'expired' } end
+for _, row in ipairs(rows) do
+  local limit, used = balance(row)
+  reply[#reply + 1] = limit
+  reply[#reply + 1] = used
+end
+return reply
 `);
 
 /** ARGV: endedTtlMs, id, count; by line: subject|period. */

@@ -78,7 +78,16 @@ export interface KeepInput {
 export type KeptKind = 'item' | 'result';
 
 /** The tables, by the names that they have in PostgreSQL. */
-export type SqlTable = 'keys' | 'claims' | 'catalogs' | 'usage' | 'refusals' | 'kept' | 'responses';
+export type SqlTable =
+  | 'keys'
+  | 'owners'
+  | 'claims'
+  | 'catalogs'
+  | 'audit'
+  | 'usage'
+  | 'refusals'
+  | 'kept'
+  | 'responses';
 
 /** The differences in the text of statements. */
 export interface SqlDialect {
@@ -95,8 +104,11 @@ export interface SqlDialect {
   utcDay(ms: string): string;
   /** Whether text contains a value. */
   contains(text: string, value: string): string;
-  /** The text of a member of an object in a JSON column, or NULL; any text may be its name. */
-  member(object: string, name: string): string;
+  /**
+   * The text of a member of an object in a JSON column, or of one in such a member, or NULL; any
+   * text may be a name.
+   */
+  member(object: string, ...names: readonly string[]): string;
   /** The items of a JSON array, as rows with the column `value`. */
   items(array: string): string;
 }

@@ -1,8 +1,15 @@
 /** A key store in a table, by the digest of the secret. */
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
-import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
-import { checkKeyPage, type KeyPage, type KeyPageQuery, keyPageOf } from '../../ports/key-page.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import { changed, type KeyChange } from '../../ports/key-owner.ts';
+import {
+  checkKeyPage,
+  type KeyPage,
+  type KeyPageQuery,
+  keyPageOf,
+  keySearchText,
+} from '../../ports/key-page.ts';
 import type { ApiKey } from '../../ports/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import {
@@ -10,9 +17,10 @@ import {
   type CachedKeyStoreOptions,
   cachedKeyStore,
 } from '../cached-key-store.ts';
-import { bigintAt } from './columns.ts';
+import type { SqlValue } from './columns.ts';
 import { matches, type SqlDialect, type SqlEngine, whole } from './engine.ts';
-import { type KeyTable, keyFrom, keyText } from './key-row.ts';
+import { ownerTable, updateAt } from './key-owners.ts';
+import { joinedKeyFrom, type KeyTable, keyFrom, keyText } from './key-row.ts';
 
 /** The pepper of the digests, and the cache. */
 export interface SqlKeyStoreOptions {
@@ -32,43 +40,47 @@ export interface SqlKeyStoreOptions {
 export interface SqlKeyStore extends KeyTable, CachedKeyStore {
   issue(options: IssueKeyOptions): Promise<IssuedKey>;
   add(secret: string, key: ApiKey): Promise<void>;
-  update(id: string, change: Partial<Omit<ApiKey, 'id'>>): Promise<boolean>;
+  update(id: string, change: KeyChange): Promise<boolean>;
   remove(id: string): Promise<boolean>;
   list(group?: string): Promise<readonly ApiKey[]>;
   get(id: string): Promise<ApiKey | undefined>;
   page(query?: KeyPageQuery): Promise<KeyPage>;
 }
 
-export function keyStatements({ table, contains, json }: SqlDialect) {
-  const keys = table('keys');
+export function keyStatements({ table, contains, json, member }: SqlDialect) {
+  const [keys, owners] = [table('keys'), table('owners')];
+  const columns = 'k.id, k.key_group, k.owner, k.disabled, CAST(k.record AS text) AS record';
   const select = `
-SELECT id, key_group, disabled, CAST(record AS text) AS record FROM ${keys}`;
+SELECT ${columns} FROM ${keys} k`;
+  const hasLabel = (name: string, value: string): string =>
+    `(CAST(${name} AS text) IS NULL OR ${member('k.record', "'metadata'", name)} = ${value})`;
   return {
-    byDigest: `${select} WHERE digest = $1`,
+    byDigest: `
+SELECT ${columns}, CAST(o.record AS text) AS owner_record
+FROM ${keys} k LEFT JOIN ${owners} o ON o.id = k.owner WHERE k.digest = $1`,
     byId: `
-SELECT id, key_group, disabled, CAST(record AS text) AS record, CAST(version AS text) AS version
-FROM ${keys} WHERE id = $1`,
-    all: `${select} ORDER BY id`,
-    ofGroup: `${select} WHERE key_group = $1 ORDER BY id`,
+SELECT ${columns}, CAST(k.version AS text) AS version FROM ${keys} k WHERE k.id = $1`,
+    all: `${select} ORDER BY k.id`,
+    ofGroup: `${select} WHERE k.key_group = $1 ORDER BY k.id`,
     page: `${select}
-WHERE id > $1
+WHERE k.id > $1
   AND (CAST($2 AS text) IS NULL
-    OR ${contains('lower(id)', '$2')} OR ${contains('lower(key_group)', '$2')})
-  AND ${matches('key_group', '$3')}
-  AND ${matches('disabled', '$4', 'boolean')}
-ORDER BY id LIMIT ${whole('$5')}`,
+    OR ${contains("coalesce(k.searched, lower(k.id || ' ' || k.key_group))", '$2')})
+  AND ${matches('k.key_group', '$3')}
+  AND ${matches('k.owner', '$4')}
+  AND ${matches('k.disabled', '$5', 'boolean')}
+  AND ${hasLabel('$7', '$8')} AND ${hasLabel('$9', '$10')}
+ORDER BY k.id LIMIT ${whole('$6')}`,
     insert: `
-INSERT INTO ${keys} (id, digest, key_group, disabled, record)
-VALUES ($1, $2, $3, $4, ${json('$5')}) ON CONFLICT DO NOTHING`,
+INSERT INTO ${keys} (id, digest, key_group, disabled, record, owner, searched)
+VALUES ($1, $2, $3, $4, ${json('$5')}, $6, $7) ON CONFLICT DO NOTHING`,
     update: `
-UPDATE ${keys}
-SET key_group = $3, disabled = $4, record = ${json('$5')}, version = version + 1
+UPDATE ${keys} SET key_group = $3, disabled = $4, record = ${json('$5')}, owner = $6,
+  searched = $7, version = version + 1
 WHERE id = $1 AND version = ${whole('$2')}`,
     remove: `DELETE FROM ${keys} WHERE id = $1`,
   };
 }
-
-const maxTries = 20;
 
 /**
  * A key store over migrated tables. It keeps digests, never secrets.
@@ -82,23 +94,36 @@ export function sqlKeyStore(
 ): SqlKeyStore {
   const table = keyTable(maker, engine, options);
   const { cache = {} } = options;
-  if (cache === false) return { ...table, ttlMs: 0, forget: () => {}, clear: () => {} };
+  if (cache === false) {
+    return { ...table, ttlMs: 0, forget: () => {}, forgetKeysOf: () => {}, clear: () => {} };
+  }
 
   const cached = cachedKeyStore(table, cache);
   /** A change whose outcome is unknown may have been made. */
-  const changed = async <T>(id: string, change: Promise<T>): Promise<T> => {
+  const finished = async <T>(change: MaybePromise<T>, forget: () => void): Promise<T> => {
     try {
       return await change;
     } finally {
-      cached.forget(id);
+      forget();
     }
   };
+  const ofKey = <T>(id: string, change: Promise<T>): Promise<T> =>
+    finished(change, () => cached.forget(id));
+  const ofOwner = <T>(id: string, change: MaybePromise<T>): Promise<T> =>
+    finished(change, () => cached.forgetKeysOf(id));
+  const { owners } = table;
   return {
     ...table,
     ...cached,
-    add: (secret, key) => changed(key.id, table.add(secret, key)),
-    update: (id, change) => changed(id, table.update(id, change)),
-    remove: (id) => changed(id, table.remove(id)),
+    add: (secret, key) => ofKey(key.id, table.add(secret, key)),
+    update: (id, change) => ofKey(id, table.update(id, change)),
+    remove: (id) => ofKey(id, table.remove(id)),
+    owners: {
+      ...owners,
+      add: (owner) => ofOwner(owner.id, owners.add(owner)),
+      update: (id, change) => ofOwner(id, owners.update(id, change)),
+      remove: (id) => ofOwner(id, owners.remove(id)),
+    },
   };
 }
 
@@ -106,23 +131,16 @@ function keyTable(
   maker: string,
   engine: SqlEngine,
   { pepper, allowWeakKeys = false }: SqlKeyStoreOptions,
-): Omit<SqlKeyStore, 'ttlMs' | 'forget' | 'clear'> {
+): Omit<SqlKeyStore, 'ttlMs' | 'forget' | 'forgetKeysOf' | 'clear'> {
   if (allowWeakKeys && pepper === undefined) {
     throw new ConfigurationError(`${maker}: allowWeakKeys needs a pepper. Give it one.`);
   }
   const sql = keyStatements(engine.dialect);
-
-  const first = async (
-    statement: string,
-    value: string,
-    options?: CallOptions,
-  ): Promise<ApiKey | undefined> => {
-    const [row] = await engine.read(statement, [value], options);
-    return row === undefined ? undefined : keyFrom(row);
-  };
+  const owners = ownerTable(maker, engine);
   const insert = async (secret: string, key: ApiKey): Promise<void> => {
-    const { id, group, disabled } = key;
-    const values = [id, digestSecret(secret, pepper), group, disabled, keyText(key)];
+    await owners.check(key);
+    const { id } = key;
+    const values = [id, digestSecret(secret, pepper), ...columnsOf(key)];
     if ((await engine.change(sql.insert, values)) === 1) return;
     throw new ConfigurationError(
       `${maker}: the id or the secret of key "${id}" is taken. Remove that key first.`,
@@ -130,7 +148,10 @@ function keyTable(
   };
 
   return {
-    find: (secret, options) => first(sql.byDigest, digestSecret(secret, pepper), options),
+    find: async (secret, options) => {
+      const [row] = await engine.read(sql.byDigest, [digestSecret(secret, pepper)], options);
+      return row === undefined ? undefined : joinedKeyFrom(row);
+    },
     issue: async (options) => {
       const issued = issueKey(options);
       await insert(issued.secret, issued.key);
@@ -143,35 +164,33 @@ function keyTable(
           'Use one of issueKey(), or set allowWeakKeys with a pepper.',
       );
     },
-    update: (id, change) => updateAt(engine, sql, id, change),
+    update: async (id, change) => {
+      await owners.check(change);
+      return updateAt(engine, sql, id, (row) => columnsOf(changed(keyFrom(row), change)));
+    },
     remove: async (id) => (await engine.change(sql.remove, [id])) === 1,
     list: async (group) => {
       const rows =
         group === undefined ? engine.read(sql.all, []) : engine.read(sql.ofGroup, [group]);
       return (await rows).map(keyFrom);
     },
-    get: (id) => first(sql.byId, id),
+    get: async (id) => {
+      const [row] = await engine.read(sql.byId, [id]);
+      return row === undefined ? undefined : keyFrom(row);
+    },
     page: async (query) => {
-      const { search = null, group = null, disabled = null, after, limit } = checkKeyPage(query);
-      const values = [after, search, group, disabled, BigInt(limit + 1)];
+      const { metadata, after, limit, ...filter } = checkKeyPage(query);
+      const { search = null, group = null, owner = null, disabled = null } = filter;
+      const [[name = null, value = null] = [], [otherName = null, other = null] = []] = metadata;
+      const labels = [name, value, otherName, other];
+      const values = [after, search, group, owner, disabled, BigInt(limit + 1), ...labels];
       return keyPageOf((await engine.read(sql.page, values)).map(keyFrom), limit);
     },
+    owners: owners.table,
   };
 }
 
-/** Optimistic locking: writes only if nobody else has changed the key since it was read. */
-async function updateAt(
-  engine: SqlEngine,
-  sql: ReturnType<typeof keyStatements>,
-  id: string,
-  change: Partial<Omit<ApiKey, 'id'>>,
-): Promise<boolean> {
-  for (let tries = 0; tries < maxTries; tries += 1) {
-    const [row] = await engine.read(sql.byId, [id]);
-    if (row === undefined) return false;
-    const key = { ...keyFrom(row), ...change, id };
-    const values = [id, bigintAt(row, 'version'), key.group, key.disabled, keyText(key)];
-    if ((await engine.change(sql.update, values)) === 1) return true;
-  }
-  throw new StoreUnavailable('other processes kept changing the key', { outcome: 'not_done' });
+function columnsOf(key: ApiKey): readonly SqlValue[] {
+  const { group, disabled, owner = null } = key;
+  return [group, disabled, keyText(key), owner, keySearchText(key)];
 }

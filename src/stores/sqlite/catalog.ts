@@ -1,6 +1,6 @@
 /** A catalog in a SQLite table of versions of the list of models; serves the newest one. */
+import type { CatalogTable } from '../../catalog/catalog-versions.ts';
 import {
-  type CatalogTable,
   type PublishedCatalog,
   type PublishedCatalogOptions,
   publishedCatalog,
@@ -21,10 +21,13 @@ export interface SqliteCatalogOptions extends PublishedCatalogOptions {
 
 const optionsSchema = strict('must be an object', { client: aHandle, ...publishedCatalogShape });
 
-const insertVersion = `
-INSERT INTO tollgate_catalog (version, models, published_at_ms)
-SELECT $2 + 1, $1, $now
-WHERE NOT EXISTS (SELECT 1 FROM tollgate_catalog WHERE version > $2)`;
+const statements = {
+  insert: `
+INSERT INTO tollgate_catalog (version, models, published_at_ms, actor, note, changes)
+SELECT $2 + 1, $1, $now, $3, $4, $5
+WHERE NOT EXISTS (SELECT 1 FROM tollgate_catalog WHERE version > $2)`,
+  atMs: 'c.published_at_ms',
+};
 
 /**
  * A catalog of the newest published version, or an empty one where nothing was published.
@@ -38,5 +41,5 @@ export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<Publ
 }
 
 export function sqliteCatalogTable(client: SqliteClient, clock: Clock): CatalogTable {
-  return sqlCatalogTable(sqliteEngine(client, clock), insertVersion);
+  return sqlCatalogTable(sqliteEngine(client, clock), statements);
 }

@@ -11,8 +11,10 @@ import type { InputOf, PerformOptions } from './operations.ts';
 
 const tables: Readonly<Record<SqlTable, string>> = {
   keys: 'tollgate_key',
+  owners: 'tollgate_owner',
   claims: 'tollgate_claim',
   catalogs: 'tollgate_catalog',
+  audit: 'tollgate_audit',
   usage: 'tollgate_usage',
   refusals: 'tollgate_refusal',
   kept: 'tollgate_kept',
@@ -30,7 +32,11 @@ export const sqliteDialect: SqlDialect = {
   utcDay: (ms) => `date(${ms} / 1000, 'unixepoch')`,
   contains: (text, value) => `instr(${text}, ${value}) > 0`,
   // Not ->>, which reads some names as paths.
-  member: (object, name) => `(SELECT value FROM json_each(${object}) WHERE key = ${name})`,
+  member: (object, ...names) =>
+    names.reduce(
+      (holder, name) => `(SELECT value FROM json_each(${holder}) WHERE key = ${name})`,
+      object,
+    ),
   items: (array) => `json_each(${array})`,
 };
 

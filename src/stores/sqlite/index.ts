@@ -3,13 +3,27 @@
  * better-sqlite3 or `node:sqlite`, and the migrations of their tables.
  */
 
+export type { CatalogDifference } from '../../catalog/catalog-diff.ts';
 export type {
+  CatalogVersion,
+  CatalogVersions,
+  ChannelChange,
   CredentialReference,
-  PublishedCatalog,
-  PublishedCatalogOptions,
   PublishedChannel,
   PublishedModel,
+  PublishOptions,
+  StoredCatalog,
+} from '../../catalog/catalog-versions.ts';
+export type {
+  PublishedCatalog,
+  PublishedCatalogOptions,
 } from '../../catalog/published-catalog.ts';
+export type {
+  AuditLog,
+  AuditPage,
+  AuditQuery,
+  AuditRecord,
+} from '../../ports/audit-log.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
 export type { SqlRateLimiter as SqliteRateLimiter } from '../sql/rate-limiter.ts';
@@ -44,12 +58,14 @@ export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from 
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
 export { sqliteMigrations } from './schema.ts';
 export {
+  type SqliteAuditLogOptions,
   type SqliteIdempotencyStoreOptions,
   type SqliteItemStoreOptions,
   type SqliteRateLimiterOptions,
   type SqliteResponseIndexOptions,
   type SqliteResultStoreOptions,
   type SqliteUsageSinkOptions,
+  sqliteAuditLog,
   sqliteIdempotencyStore,
   sqliteItemStore,
   sqliteRateLimiter,

@@ -17,7 +17,7 @@ import type {
   SettleInput,
   SettleResult,
 } from '../../ports/quota-store.ts';
-import { adjusted, expiryCharge, lineRefusal } from '../memory/quota-operations.ts';
+import { adjusted, balanceOf, expiryCharge, lineRefusal } from '../memory/quota-operations.ts';
 import {
   availableOf,
   carryLimit,
@@ -164,8 +164,12 @@ export function settle(ledger: PartitionLedger, { id, lines }: SettleInput): Set
   }
   const charged = lines.map(({ amount }) => amount);
   recordEnding(ledger, id, known, 'settled', charged);
-  if (known?.state === 'held') return { status: 'settled' };
-  return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
+  const balances = lines.map(({ subject, period }) => {
+    const row = findRow(ledger, subject, period);
+    return row === undefined ? { used: 0n, limit: 0n } : balanceOf(row);
+  });
+  if (known?.state === 'held') return { status: 'settled', balances };
+  return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired', balances };
 }
 
 /** Ends a hold without a charge, or blocks a reserve that has not arrived yet. */

@@ -247,6 +247,37 @@ CREATE TABLE tollgate_response (
 CREATE INDEX tollgate_response_end ON tollgate_response (expires_ms);
 `;
 
+/** The audit trail, and who published a version of the catalog, why, and what it changed. */
+const auditTable = `
+CREATE TABLE tollgate_audit (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  action TEXT NOT NULL,
+  target TEXT,
+  change TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  code TEXT
+) STRICT;
+CREATE INDEX tollgate_audit_age ON tollgate_audit (at_ms, seq);
+ALTER TABLE tollgate_catalog ADD COLUMN actor TEXT;
+ALTER TABLE tollgate_catalog ADD COLUMN note TEXT;
+ALTER TABLE tollgate_catalog ADD COLUMN changes TEXT;
+`;
+
+/** The owners of keys, and what a search for keys looks into; NULL in rows of older versions. */
+const keyOwners = `
+CREATE TABLE tollgate_owner (
+  id TEXT NOT NULL PRIMARY KEY,
+  record TEXT NOT NULL,
+  searched TEXT NOT NULL,
+  version INTEGER NOT NULL DEFAULT 1
+) STRICT, WITHOUT ROWID;
+ALTER TABLE tollgate_key ADD COLUMN owner TEXT;
+ALTER TABLE tollgate_key ADD COLUMN searched TEXT;
+CREATE INDEX tollgate_key_owner ON tollgate_key (owner, id) WHERE owner IS NOT NULL;
+`;
+
 /** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [
   quotaTables + keyTables + usageTable,
@@ -258,6 +289,8 @@ export const sqliteMigrations: readonly string[] = [
   rateBuckets,
   keptTables,
   responseTable,
+  auditTable,
+  keyOwners,
 ];
 
 const versionTable = `

@@ -1,8 +1,10 @@
 /** The stores of `sql/` in SQLite, for the processes of one machine: their options and makers. */
 import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
+import type { AuditLog } from '../../ports/audit-log.ts';
 import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
+import { sqlAuditLog } from '../sql/audit-log.ts';
 import type { SqlEngine } from '../sql/engine.ts';
 import { sqlIdempotencyStore } from '../sql/idempotency-store.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
@@ -48,6 +50,12 @@ export interface SqliteItemStoreOptions
 export interface SqliteResultStoreOptions
   extends SqliteIdempotencyStoreOptions,
     SqlResultStoreOptions {}
+
+/** The database of the audit trail. */
+export interface SqliteAuditLogOptions {
+  /** Open and migrated. */
+  readonly client: SqliteClient;
+}
 
 /** The database, and how many records may wait to be written. */
 export interface SqliteUsageSinkOptions extends SqlUsageSinkOptions {
@@ -122,6 +130,17 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqlUsageSink {
   checkMakerOptions('sqliteUsageSink', schema, options, handleRemedy);
   const engine = sqliteEngine(options.client, undefined, { mayTakeLong: true });
   return { ...sqlUsageSink(engine, options), isInProcess: true };
+}
+
+/**
+ * An audit log over a migrated database. Give it to `createAdmin` as `auditLog`.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function sqliteAuditLog(options: SqliteAuditLogOptions): AuditLog {
+  const schema = strict('must be an object', { client: aHandle });
+  checkMakerOptions('sqliteAuditLog', schema, options, handleRemedy);
+  return sqlAuditLog(sqliteEngine(options.client));
 }
 
 /** Checks the options of a maker, whose own members have these schemas. */

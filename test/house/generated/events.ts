@@ -5,6 +5,13 @@ import type { EventType } from '../../../src/events.ts';
 import { parse, readText } from '../sources.ts';
 import { cell, table } from './table.ts';
 
+/** What operators look up on the page; the members of other events are in the types. */
+const withMembers: ReadonlySet<EventType> = new Set([
+  'call_refused',
+  'attempt_ended',
+  'port_failed',
+]);
+
 /** The table of docs/events.md, in the order of the types. */
 export function eventsTable(): string {
   return table(
@@ -12,7 +19,7 @@ export function eventsTable(): string {
     eventsIn('src/events.ts', 'GatewayEvent').map(({ type, text, members }) => [
       `\`${type}\``,
       levelText(type),
-      cell([text, ...members].join(' ')),
+      cell([text, ...(withMembers.has(type) ? members : [])].join(' ')),
     ]),
   );
 }

@@ -40,14 +40,17 @@ function adviceIn(page: string, code: ErrorCode): string {
   return advice;
 }
 
-/** The reasons of docs/events.md. */
+/** The reasons of docs/events.md, together where the remedy is the same. */
 export function reasonsTable(): string {
+  const byRemedy = new Map<string, string[]>();
+  for (const reason of failureReasons) {
+    const { meaning, remedy = '-' } = failureMeanings[reason];
+    const lines = byRemedy.get(remedy) ?? [];
+    byRemedy.set(remedy, [...lines, `\`${reason}\`: ${linked(meaning)}`]);
+  }
   return table(
-    ['reason', 'what happened', 'what to do'],
-    failureReasons.map((reason) => {
-      const { meaning, remedy = '-' } = failureMeanings[reason];
-      return [`\`${reason}\``, linked(meaning), linked(remedy)];
-    }),
+    ['reason: what happened', 'what to do'],
+    [...byRemedy].map(([remedy, lines]) => [lines.join('<br>'), linked(remedy)]),
   );
 }
 

@@ -158,9 +158,10 @@ describe('a period', () => {
   it.each([
     ['total', ''],
     ['month', '2026-11'],
+    ['week', '2026-W47'],
     ['day', '2026-11-20'],
   ] as const)('%s is named in UTC', (period, name) => {
-    expect(periodName(period, Date.UTC(2026, 10, 20, 23, 59, 59, 999))).toBe(name);
+    expect(periodName({ period }, Date.UTC(2026, 10, 20, 23, 59, 59, 999))).toBe(name);
   });
 
   const startMs = Date.UTC(2026, 0, 31, 23, 59, 59);

@@ -2,9 +2,10 @@
 /** What a refusal says about a quota, and the event that little of a quota is left. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ReserveResult } from '../../../src/ports/quota-store.ts';
 import { formatMoney } from '../../../src/prices/amount.ts';
-import { quotaLevels } from '../../../src/stages/settle/reserve.ts';
+import { reportCrossings } from '../../../src/stages/settle/quota-levels.ts';
+import { memoryQuotaStore } from '../../../src/stores/memory/quota-store.ts';
+import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import {
   type CallerRequest,
   gatewayInProcess,
@@ -150,97 +151,117 @@ describe('a shared subject', () => {
 });
 
 describe('quota_low', () => {
-  it('is sent once at 80 % and once at 95 % of what a subject may spend', async () => {
-    const quota = [{ id: 'caller', period: 'month', limitNanos: 10_000n }] as const;
-    const harness = gatewayInProcess({
-      key: { quota },
-      handlers: Array.from({ length: 495 }, () => completeReply('chat')),
-    });
-    const spend = async (calls: number): Promise<void> => {
-      for (let call = 0; call < calls; call += 1) await harness.call(sampleRequests.chat);
-    };
-    const event = { type: 'quota_low', subject: 'caller', period: month, limitNanos: 10_000n };
-    const at80 = { ...event, percent: 80, remainingNanos: 2_000n };
-    const at95 = { ...event, percent: 95, remainingNanos: 500n };
+  const caller = { type: 'quota_low', subject: 'caller', period: month, keyId: 'caller' };
 
-    await spend(400);
-    expect(quotaLow(harness)).toEqual([]);
-    await spend(75);
-    expect(quotaLow(harness)).toEqual([at80]);
-    await spend(20);
-    expect(quotaLow(harness)).toEqual([at80, at95]);
-  });
-
-  it('is sent for a call that is refused, too', async () => {
+  it('is sent by the call whose charge reaches 80, 95 and 100 % of a limit', async () => {
     const harness = gatewayInProcess({
-      key: { quota: [{ id: 'caller', period: 'month', limitNanos: 300n }] },
-      handlers: Array.from({ length: 13 }, () => completeReply('chat')),
+      key: {
+        quota: [{ id: 'caller', period: 'month', limitNanos: 10_211n }],
+        metadata: { a: 'b' },
+      },
+      handlers: Array.from({ length: 501 }, () => completeReply('chat')),
     });
+    const levelsAfter: number[] = [];
+
+    for (let call = 0; call < 501; call += 1) {
+      await harness.call(sampleRequests.chat);
+      levelsAfter.push(quotaLow(harness).length);
+    }
+
+    // A call is charged 20 nanos. The last one has a hold of 211, which still fits.
+    expect([408, 409, 485, 486, 500].map((call) => levelsAfter[call - 1])).toEqual([0, 1, 1, 2, 2]);
+    const known = { limitNanos: 10_211n, metadata: { a: 'b' } };
+    expect(quotaLow(harness)).toEqual([
+      { ...caller, ...known, percent: 80, usedNanos: 8_180n },
+      { ...caller, ...known, percent: 95, usedNanos: 9_720n },
+    ]);
     await harness.quota.adjust({
       ...{ id: 'correction_000001', partition: 'default', subject: 'caller', period: month },
-      addLimit: -290n,
+      addLimit: -191n,
+    });
+    await harness.call(sampleRequests.chat);
+    expect(quotaLow(harness).slice(2)).toEqual([]);
+  });
+
+  it('is sent once for a limit that is used up to a rest that covers no call', async () => {
+    const harness = gatewayInProcess({
+      key: { quota: [{ id: 'caller', period: 'month', limitNanos: 5_000n }] },
+      handlers: Array.from({ length: 300 }, () => completeReply('chat')),
+    });
+    const refused = async (): Promise<void> => {
+      for (let call = 0; call < 300; call += 1) {
+        const { status } = await harness.call(sampleRequests.chat);
+        if (status === 403) break;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+
+    await refused();
+    await refused();
+    harness.clock.advance(60_000);
+    await refused();
+
+    // 211 are held at first, so that 240 calls of 20 nanos fit.
+    const full = { ...caller, percent: 100, limitNanos: 5_000n, usedNanos: 4_800n };
+    expect(quotaLow(harness).slice(2)).toEqual([{ ...full, metadata: undefined }]);
+  });
+
+  it('is not sent for a call that is refused while little is used', async () => {
+    const harness = gatewayInProcess({
+      key: { quota: [{ id: 'caller', period: 'month', limitNanos: 200n }] },
     });
 
     expect((await harness.call(sampleRequests.chat)).status).toBe(403);
+    await new Promise((resolve) => setImmediate(resolve));
 
-    expect(quotaLow(harness)).toMatchObject([{ percent: 95, remainingNanos: 10n }]);
+    expect(quotaLow(harness)).toEqual([]);
   });
 
-  it('is decided by what is left before a call, for each subject and period', () => {
-    const events: unknown[] = [];
-    const levels = quotaLevels((event) => events.push(event));
-    const line = (subject: string, period: string, limit?: bigint) => ({
-      ...{ subject, period, amount: 10n },
-      ...(limit === undefined ? {} : { limit }),
-    });
-    const remaining = (nanos: bigint, subject = 'a', period = month): void =>
-      levels([line(subject, period, 1_000n)], held(nanos - 10n));
-
-    remaining(201n);
-    remaining(200n);
-    remaining(199n);
-    remaining(51n);
-    remaining(50n);
-    remaining(-5n);
-    remaining(40n, 'b');
-    remaining(150n, 'a', '2026-02');
-    remaining(200n, 'b');
-    levels([line('c', month), line('d', month, 0n)], held(-10n, -10n));
-
-    expect(events).toEqual([
-      quotaEvent('a', month, 80, 200n),
-      quotaEvent('a', month, 95, 50n),
-      quotaEvent('b', month, 95, 40n),
-      quotaEvent('a', '2026-02', 80, 150n),
-    ]);
+  const step = fc.record({
+    process: fc.constantFrom('a', 'b'),
+    charge: fc.bigInt(0n, 400n),
+    raise: fc.oneof({ weight: 6, arbitrary: fc.constant(0n) }, fc.bigInt(-300n, 900n)),
   });
 
-  it('forgets the oldest of ten thousand subjects', () => {
-    let events = 0;
-    const levels = quotaLevels(() => {
-      events += 1;
-    });
-    const note = (subject: string): void =>
-      levels([{ subject, period: '', amount: 0n, limit: 100n }], held(1n));
-    for (let subject = 0; subject <= 10_000; subject += 1) note(`s${subject}`);
-    note('s10000');
-    expect(events).toBe(10_001);
+  it('is sent for each crossing by one of the processes that share a store', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const store = memoryQuotaStore({ clock: fakeClock() });
+        const row = { partition: 'default', subject: 's', period: '' };
+        const sent: string[] = [];
+        const expected: string[] = [];
+        let [used, limit] = [0n, 1_000n];
+        for (const [index, { process, charge, raise }] of steps.entries()) {
+          const number = String(index).padStart(16, '0');
+          await store.adjust({ ...row, id: `raise-${number}`, addLimit: raise });
+          const carried = { ...row, amount: 0n, limit: 1_000n };
+          const lines = [{ ...row, amount: charge }];
+          const hold = { id: `call-${number}`, partition: 'default' };
+          await store.reserve({ ...hold, lines: [carried], ttlMs: 30_000, onExpire: 'release' });
+          const result = await store.settle({ ...hold, lines, basis: 'usage' });
+          reportCrossings(result, lines, { keyId: process, metadata: undefined }, (event) =>
+            sent.push(
+              JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+            ),
+          );
+          const before = used;
+          [used, limit] = [used + charge, limit + raise];
+          const isAbove = (amount: bigint, percent: number): boolean =>
+            Number(amount) / Math.max(Number(limit), 0) >= percent / 100;
+          const crossed = [100, 95, 80].find(
+            (percent) => limit > 0n && isAbove(used, percent) && !isAbove(before, percent),
+          );
+          if (crossed !== undefined) expected.push(`${process} ${crossed} ${limit} ${used}`);
+        }
 
-    note('s0');
-
-    expect(events).toBe(10_002);
+        expect(
+          sent.map((text) => {
+            const { keyId, percent, limitNanos, usedNanos } = JSON.parse(text);
+            return `${keyId} ${percent} ${limitNanos} ${usedNanos}`;
+          }),
+        ).toEqual(expected);
+      }),
+      { numRuns: 300 },
+    );
   });
 });
-
-function held(...available: readonly bigint[]): ReserveResult {
-  return { status: 'held', replay: false, expiresAtMs: 0, available };
-}
-
-function quotaEvent(
-  subject: string,
-  period: string,
-  percent: number,
-  remainingNanos: bigint,
-): object {
-  return { type: 'quota_low', subject, period, percent, limitNanos: 1_000n, remainingNanos };
-}

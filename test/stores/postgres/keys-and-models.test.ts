@@ -2,7 +2,7 @@
 /** Keys and catalogs in PostgreSQL: changed by one process, seen by all, without secrets. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { PublishedModel } from '../../../src/catalog/published-catalog.ts';
+import type { PublishedModel } from '../../../src/catalog/catalog-versions.ts';
 import type { GatewayEvent } from '../../../src/events.ts';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';

@@ -56,6 +56,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     // A catalog has the addresses of upstreams, but only the names of their secrets.
     expect(canariesIn(tables)).toEqual(['upstreamHost in catalogs']);
     expect(Object.keys(tables)).toEqual([
+      'audit',
       'catalogs',
       'claims',
       'kept',

@@ -32,7 +32,7 @@ export function olderQuotaStore(location: PostgresLocation): QuotaStore {
       const partition = items[0]?.partition;
       return extendResults(await call('extend', { partition, items }), items.length);
     },
-    settle: async (input) => settleResult(await call('settle', input)),
+    settle: async (input) => settleResult(await call('settle', input), input.lines.length),
     release: async (input) => releaseResult(await call('release', input)),
   };
 }

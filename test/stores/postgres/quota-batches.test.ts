@@ -9,7 +9,7 @@ import type { QuotaLine, QuotaStore, SettleResult } from '../../../src/ports/quo
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { type CutProxy, type Fault, startCutProxy } from '../../proof/cut-proxy.ts';
-import { comparable, type Operation, send } from '../../proof/operations.ts';
+import { comparable, type Operation, send, withoutBalances } from '../../proof/operations.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { type Draw, drawn } from '../../support/seeds.ts';
 import { olderQuotaStore } from './older-quota-store.ts';
@@ -53,7 +53,8 @@ describe.skipIf(!hasPostgres())('batches in PostgreSQL', () => {
       };
 
       expect(texts(together)).toEqual(texts(await oneAfterAnother(single, oneByOne)));
-      expect(texts(together)).toEqual(texts(await oneAfterAnother(older, before)));
+      const stated = together.map(withoutBalances);
+      expect(texts(stated)).toEqual(texts(await oneAfterAnother(older, before)));
       const rows = await rowsIn(single, inBatches);
       expect(rows).toEqual(await rowsIn(single, oneByOne));
       expect(rows).toEqual(await rowsIn(single, before));

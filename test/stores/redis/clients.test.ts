@@ -61,7 +61,7 @@ describeRedis('a quota store works over', (server) => {
     const input = reserveOf(partition, { id: randomUUID() });
 
     expect((await store.reserve(input)).status).toBe('held');
-    expect(await store.settle({ ...input, basis: 'usage' })).toEqual({ status: 'settled' });
+    expect(await store.settle({ ...input, basis: 'usage' })).toMatchObject({ status: 'settled' });
     for (const [, call] of callsOf(store, partition, { timeoutMs: 5_000 })) await call();
 
     expect(await store.check()).toEqual({ ok: true });

@@ -18,7 +18,7 @@ const keys = keyStatements(sqliteDialect);
 const claims = claimStatements(sqliteDialect);
 const usage = usageStatements(sqliteDialect);
 const refusals = refusalStatements(sqliteDialect);
-const catalog = catalogStatements(sqliteDialect);
+const catalog = catalogStatements(sqliteDialect, { atMs: 'c.published_at_ms' });
 
 const statements = [
   ...hotStatements,

@@ -17,6 +17,21 @@ export function table(corner: string, titles: readonly string[], rows: readonly 
   ].join('\n');
 }
 
+/** A row of which nothing is lost and nothing changes. */
+const isCarried = ({ cells }: Row): boolean =>
+  cells.every((cell) => ['carried', 'relayed', '—'].includes(cell));
+
+/** As {@link table}, with one row for all that arrives with its meaning everywhere. */
+export function shortTable(
+  corner: string,
+  titles: readonly string[],
+  rows: readonly Row[],
+): string {
+  const carried = rows.filter(isCarried).map(({ title }) => title);
+  const all = { title: carried.join('; '), cells: titles.map(() => 'carried') };
+  return table(corner, titles, [all, ...rows.filter((row) => !isCarried(row))]);
+}
+
 /** What stands between the marks of that name in a document of the repository. */
 export function published(path: string, name = 'matrix'): string {
   const marks = { begin: `<!-- ${name} -->`, end: `<!-- /${name} -->` } as const;

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import {
   type CaseContext,
   countOf,
+  expectBalances,
   expectInsufficient,
   expectRefused,
   line,
@@ -163,6 +164,20 @@ export const basicCases: QuotaCases = {
       await expectRefused(() => quota.store.sweep({ max, partition: quota.partition }));
     }
   },
+  async 'QS-63 a charge states the balance of each line, with what operators have added'(quota) {
+    await quota.give('alice', 100n);
+    await quota.give('team', 50n, { addLimit: -20n });
+    await quota.settle(await quota.hold('alice', 10n), [line('alice', 10n)]);
+    const id = newId();
+    await quota.reserve(id, [line('alice', 5n), line('team', 5n)]);
+
+    const result = await quota.settle(id, [line('alice', 3n), line('team', 4n)]);
+
+    expectBalances(result, [
+      { used: 13n, limit: 100n },
+      { used: 4n, limit: 30n },
+    ]);
+  },
   async 'QS-41 check finds no problems, and the store can be closed'(quota) {
     assert.deepEqual(await quota.store.check(), { ok: true });
     await quota.store.close();
@@ -178,6 +193,7 @@ function settling(limit: bigint, held: bigint, charged: bigint) {
     const result = await quota.settle(id, [line('alice', charged)]);
 
     assert.equal(result.status, 'settled');
+    expectBalances(result, [{ used: charged, limit }]);
     await quota.expectState('alice', { used: charged, held: 0n, inFlight: 0 });
     const left = limit - charged;
     const next = await quota.reserve(newId(), [line('alice', left < 0n ? 1n : left + 1n)]);

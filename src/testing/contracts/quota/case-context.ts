@@ -8,6 +8,7 @@ import type { MaybePromise } from '../../../ports/call-options.ts';
 import type {
   AdjustInput,
   ExtendResult,
+  QuotaBalance,
   QuotaLine,
   QuotaState,
   QuotaStore,
@@ -88,6 +89,12 @@ export function expectInsufficient(
   assert(result.status === 'insufficient');
   assert.equal(result.available, available);
   if (subject !== undefined) assert.equal(result.subject, subject);
+}
+
+/** Asserts the balances that a charge states; a store may leave them out. */
+export function expectBalances(result: SettleResult, expected: readonly QuotaBalance[]): void {
+  assert(result.status === 'settled' || result.status === 'settled_late');
+  if (result.balances !== undefined) assert.deepEqual(result.balances, expected);
 }
 
 export function countOf(results: readonly { readonly status: string }[], status: string): number {

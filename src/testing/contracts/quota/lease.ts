@@ -4,6 +4,7 @@ import { maxLazyExpirations } from '../../../ports/quota-input.ts';
 import {
   type CaseContext,
   countOf,
+  expectBalances,
   expectInsufficient,
   line,
   newId,
@@ -99,7 +100,9 @@ export const leaseCases: QuotaCases = {
     const late = await quota.settle(id, [line('alice', 8n)]);
     const again = await quota.settle(id, [line('alice', 9n)]);
 
-    assert.deepEqual(late, { status: 'settled_late', from: 'expired' });
+    assert(late.status === 'settled_late');
+    assert.equal(late.from, 'expired');
+    expectBalances(late, [{ used: 8n, limit: 100n }]);
     assert(again.status === 'already');
     assert.deepEqual(again.charged, [8n]);
     const released = await quota.release(id, [line('alice', 10n)]);
@@ -129,7 +132,9 @@ export const leaseCases: QuotaCases = {
     const late = await quota.settle(id, [line('alice', 8n)]);
     const again = await quota.settle(id, [line('alice', 8n)]);
 
-    assert.deepEqual(late, { status: 'settled_late', from: 'unknown' });
+    assert(late.status === 'settled_late');
+    assert.equal(late.from, 'unknown');
+    expectBalances(late, [{ used: 8n, limit: 100n }]);
     assert.equal(again.status, 'already');
     const reserved = await quota.reserve(id, [line('alice', 8n)]);
     assert.deepEqual(reserved, { status: 'resolved', as: 'settled' });

@@ -2,25 +2,20 @@
  * One key: its balances, its rights, and what can be done with it. What can not be undone needs a
  * confirmation.
  */
-import {
-  type Balance,
-  type IssuedKey,
-  type Key,
-  messageOf,
-  type RefusalReason,
-  type ToppedUpKey,
-} from '../api.ts';
-import { quotaBar } from '../chart.ts';
-import { canManage, type PageContext } from '../context.ts';
-import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../dialog.ts';
-import { button, type Child, el, link, timeOf } from '../dom.ts';
-import { amountField, choiceField, type Field, textField } from '../field.ts';
-import { amountText, clockText, exactMoney, moneyText, spanText } from '../format.ts';
-import { factList, failure } from '../panel.ts';
-import { windowOf } from '../range.ts';
-import { metadataOf, refusalList } from './call-facts.ts';
+import { rateLinesOf, rateText } from '../../../../admin/key-texts.ts';
+import { type IssuedKey, type Key, messageOf, type RefusalReason } from '../../api.ts';
+import { canManage, type PageContext } from '../../context.ts';
+import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../../dialog.ts';
+import { button, type Child, el, link, timeOf } from '../../dom.ts';
+import { choiceField, textField } from '../../field.ts';
+import { spanText } from '../../format.ts';
+import { factList, failure } from '../../panel.ts';
+import { windowOf } from '../../range.ts';
+import { metadataOf, refusalList } from '../call-facts.ts';
+import { type Budgeted, balanceOf, limitDialog, topUpDialog } from './key-budget.ts';
+import { rightsForm } from './key-form.ts';
 import { secretStep } from './key-issue.ts';
-import { keyState, lastUsed, mainOf, periodText } from './key-table.ts';
+import { keyState, lastUsed, ownerLink } from './key-table.ts';
 
 export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer {
   const drawer = loadedDrawer<ShownKey>(page, {
@@ -64,7 +59,8 @@ async function load(id: string, page: PageContext, signal: AbortSignal): Promise
   return { key, refused };
 }
 
-interface Ends {
+/** What follows a change of a key or an owner, and its removal. */
+export interface Ends {
   done(): void;
   gone(): void;
 }
@@ -72,15 +68,30 @@ interface Ends {
 function partsOf({ key, refused }: ShownKey, page: PageContext, ends: Ends): HTMLElement {
   return el('article', { class: 'request' }, [
     keyState(key, page.nowMs()),
-    key.isGroupServed === false
-      ? el('p', { class: 'why' }, `No model serves the group ${key.group}.`)
-      : undefined,
+    warningsOf(key).map((text) => el('p', { class: 'why' }, text)),
     actionsOf(key, page, ends),
     el('section', { class: 'balances' }, el('h3', {}, 'Quota'), balancesOf(key)),
     refusedLately(key, refused, page, ends),
     factsOf(key, page),
-    link(page.href({ view: 'calls', params: { key: key.id } }), 'Calls of this key'),
+    el('p', { class: 'choices' }, [
+      link(page.href({ view: 'calls', params: { key: key.id } }), 'Calls of this key'),
+    ]),
   ]);
+}
+
+/** Why the key is refused, or of less use than it looks. */
+function warningsOf({ group, isGroupServed, owner }: Key): readonly string[] {
+  return [
+    ...(isGroupServed === false ? [`No model serves the group ${group}.`] : []),
+    ...(owner?.disabled === true ? [`Its owner ${owner.id} is disabled or removed.`] : []),
+  ];
+}
+
+/** The budgets that belong to the key; that of its owner is changed there. */
+function budgetOf({ id, balances }: Key): Budgeted {
+  const path = `/keys/${encodeURIComponent(id)}`;
+  const own = balances === null ? null : balances.filter(({ isOwners }) => !isOwners);
+  return { id, path, balances: own, isOptional: false };
 }
 
 function balancesOf({ balances }: Key): Child {
@@ -99,7 +110,8 @@ function refusedLately(
   { done }: Ends,
 ): Child {
   if (refused.length === 0) return undefined;
-  const canTopUp = canManage(page) && key.balances?.length !== 0;
+  const budget = budgetOf(key);
+  const canTopUp = canManage(page) && budget.balances?.length !== 0;
   return el('section', { class: 'balances' }, [
     el('h3', {}, 'Refused in the last 30 days'),
     link(
@@ -108,7 +120,9 @@ function refusedLately(
     ),
     refusalList(refused, page, ({ code }) =>
       code === 'insufficient_quota' && canTopUp
-        ? button('Top up', () => topUpDialog(key, page, done), { 'data-focus': 'refused-top-up' })
+        ? button('Top up', () => topUpDialog(budget, page, done), {
+            'data-focus': 'refused-top-up',
+          })
         : undefined,
     ),
   ]);
@@ -117,12 +131,14 @@ function refusedLately(
 function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
   const { changeKeys, removeKeys, issueKeys } = page.session.capabilities;
   if (!canManage(page)) return undefined;
-  const hasQuota = key.balances?.length !== 0;
+  const budget = budgetOf(key);
+  const hasQuota = budget.balances?.length !== 0;
   const action = (label: string, open: () => void, name: string, look = 'button'): HTMLElement =>
     button(label, open, { class: look, 'data-focus': name });
   return el('div', { class: 'actions' }, [
-    hasQuota ? action('Top up', () => topUpDialog(key, page, done), 'top-up') : undefined,
-    hasQuota ? action('Set limit', () => limitDialog(key, page, done), 'limit') : undefined,
+    changeKeys ? action('Edit', () => editDialog(key, page, done), 'edit') : undefined,
+    hasQuota ? action('Top up', () => topUpDialog(budget, page, done), 'top-up') : undefined,
+    hasQuota ? action('Set limit', () => limitDialog(budget, page, done), 'limit') : undefined,
     changeKeys && issueKeys
       ? action('Rotate', () => rotateDialog(key, page, done), 'rotate')
       : undefined,
@@ -135,116 +151,55 @@ function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
   ]);
 }
 
-function balanceOf(balance: Balance): HTMLElement {
-  const { subject, isMain, usedNanos, heldNanos, limitNanos, extraNanos, remainingNanos } = balance;
-  return el('div', { class: 'balance' }, [
-    el('p', { class: 'balance-head' }, [
-      el('span', { class: 'id' }, subject),
-      el('span', { class: 'hint' }, `${isMain ? 'own, ' : ''}${periodText(balance)}`),
-      el(
-        'b',
-        { class: 'balance-left', title: exactMoney(remainingNanos) },
-        `${moneyText(remainingNanos)} left`,
-      ),
-    ]),
-    quotaBar(balance),
-    el('p', { class: 'hint' }, [
-      `${moneyText(usedNanos)} used, ${moneyText(heldNanos)} held, limit ${moneyText(limitNanos)}`,
-      extraNanos === '0' ? undefined : `, ${moneyText(extraNanos)} of it added for this period`,
-    ]),
-  ]);
-}
-
 function factsOf(key: Key, page: PageContext): Child {
-  const { group, expiresAtMs, maxConcurrentCalls, lastUsedMs, metadata } = key;
+  const { group, models, owner, rates, expiresAtMs, maxConcurrentCalls, lastUsedMs } = key;
   const nowMs = page.nowMs();
   return [
     factList('Key', [
+      ['owner', owner === null ? '–' : [ownerLink(owner.id, page), ` ${owner.name ?? ''}`]],
       ['group', group],
-      ['last used', lastUsed(lastUsedMs, nowMs)],
-      [
-        'expires',
-        expiresAtMs === null ? 'never' : timeOf(expiresAtMs, clockText(expiresAtMs, nowMs)),
-      ],
+      ['models', models === null ? 'all of the group' : models.join(', ')],
+      ['rates', ratesText(rates, 'those of the gateway')],
       ['calls at once', maxConcurrentCalls === null ? 'any' : `${maxConcurrentCalls} at most`],
+      ['expires', expiresAtMs === null ? 'never' : timeOf(expiresAtMs, expiryText(expiresAtMs))],
+      ['last used', lastUsed(lastUsedMs, nowMs)],
     ]),
-    metadataOf(metadata),
+    metadataOf(key.metadata),
   ];
 }
 
-function limitDialog(key: Key, page: PageContext, done: () => void): void {
-  const main = mainOf(key);
-  const base =
-    main === undefined ? '' : exactMoney(BigInt(main.limitNanos) - BigInt(main.extraNanos));
-  const subject = subjectField(key);
-  const limit = amountField('limitNanos', 'Limit, in your currency unit', {
-    required: true,
-    value: base,
-    hint: 'Applies from the next call on. Money added for this period comes on top.',
-  });
-  openDialog({
-    title: `Set the limit of ${key.id}`,
-    action: 'Set limit',
-    content: [subject?.node, limit.node],
-    run: async () => {
-      const limitNanos = limit.nanos();
-      const change = { limitNanos, subject: subject?.value() };
-      await page.api.post(pathOf(key, 'limit'), change);
-      page.announce(`The limit of ${key.id} is ${amountText(limitNanos)}.`);
-      done();
-      return undefined;
-    },
-  });
+/** A key may expire in another year, and is edited by its day in UTC. */
+function expiryText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** Adds money; the same id counts once, so that a second click adds nothing. */
-function topUpDialog(key: Key, page: PageContext, done: () => void): void {
-  const subject = subjectField(key);
-  const amount = amountField('amountNanos', 'Amount, in your currency unit', {
-    isSigned: true,
-    required: true,
-    hint: 'For the current period. A negative amount takes money away.',
-  });
-  const id = textField('id', 'Reference', {
-    required: true,
-    maxlength: '200',
-    value: `console-${randomText()}`,
-    hint: 'Such as an invoice number. The same reference counts once.',
-  });
+/** Each limit on a line of its own. */
+export function ratesText(rates: Key['rates'], none: string): Child {
+  if (rates === null || rates.length === 0) return none;
+  return rateLinesOf(rates).map((line) => el('span', { class: 'rate' }, rateText(line)));
+}
+
+/** Sends only what has changed, so that a change of another operator meanwhile stays. */
+function editDialog(key: Key, page: PageContext, done: () => void): void {
+  const known = { ...key, owner: key.owner?.id ?? null };
+  const form = rightsForm(page, known);
   openDialog({
-    title: `Top up ${key.id}`,
-    action: 'Top up',
-    content: [subject?.node, amount.node, id.node],
+    title: `Edit ${key.id}`,
+    action: 'Save',
+    isWide: true,
+    content: [form.node, el('p', { class: 'hint' }, cacheText(page))],
     run: async () => {
-      const amountNanos = amount.nanos();
-      const change = { id: id.value(), amountNanos, subject: subject?.value() };
-      const { repeated } = await page.api.post<ToppedUpKey>(pathOf(key, 'top-up'), change);
-      page.announce(
-        repeated
-          ? `${id.value()} was counted before: nothing was added.`
-          : `${amountText(amountNanos)} was added to ${key.id}.`,
+      const change = Object.fromEntries(
+        Object.entries(form.rights()).filter(
+          ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(known, name)),
+        ),
       );
+      if (Object.keys(change).length > 0) await page.api.post(pathOf(key, 'edit'), change);
+      page.announce(`${key.id} is changed.`);
       done();
       return undefined;
     },
   });
-}
-
-/** Only keys that are charged to several subjects need a choice. */
-function subjectField({ balances }: Key): Field | undefined {
-  if (balances === null || balances.length < 2) return undefined;
-  const main = balances.find(({ isMain }) => isMain);
-  return choiceField(
-    'subject',
-    'Subject',
-    balances.map((balance) => [balance.subject, `${balance.subject}, ${periodText(balance)}`]),
-    main?.subject,
-  );
-}
-
-function randomText(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(6));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function switchDialog(key: Key, page: PageContext, done: () => void): void {
@@ -312,7 +267,7 @@ function rotateDialog(key: Key, page: PageContext, done: () => void): void {
       const body = { overlapMs: Number(overlap.value()) };
       const issued = await page.api.post<IssuedKey>(pathOf(key, 'rotate'), body);
       done();
-      return secretStep(issued, page, dialog);
+      return secretStep(issued, page, dialog, key.models?.[0]);
     },
   });
 }
@@ -322,7 +277,7 @@ function pathOf({ id }: Key, action: string): string {
 }
 
 /** A changed key does not take effect everywhere at once. */
-function cacheText({ session: { keyCacheMs } }: PageContext): string {
+export function cacheText({ session: { keyCacheMs } }: PageContext): string {
   if (keyCacheMs === null) {
     return 'This process applies it at once; others may accept the key while they cache it.';
   }
