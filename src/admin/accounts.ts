@@ -8,7 +8,8 @@ import { type Explained, explained } from './call-summary.ts';
 import { type ChannelRow, modelChannels } from './channel-list.ts';
 import { type AdminDeps, given, maxPage } from './deps.ts';
 import type { ChannelFailure, RecentAttempts } from './live-channels.ts';
-import type { AdminUsageReports, UsageReportPage, WalkOptions } from './usage.ts';
+import type { AdminUsageReports, UsageReportPage } from './usage.ts';
+import type { WalkOptions } from './walk-log.ts';
 
 /** The span of the calls. Default: the last hour. */
 export interface AccountQuery {

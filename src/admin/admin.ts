@@ -28,6 +28,7 @@ import type {
 } from './deps.ts';
 import { type AdminKeys, adminKeys } from './keys.ts';
 import { liveFigures, liveTypes } from './live.ts';
+import { adminNames, type ReadNames } from './names.ts';
 import { adminNow, type ReadNow } from './now.ts';
 import { type AdminOwners, adminOwners } from './owners.ts';
 import { type AdminRefusals, adminRefusals } from './refusals.ts';
@@ -115,6 +116,8 @@ export interface Admin {
   readonly refusals: AdminRefusals;
   readonly channels: AdminChannels;
   readonly catalog: AdminCatalogs;
+  /** What there is to choose from, for fields that complete names. */
+  readonly names: ReadNames;
   /** The current state of this process; longer ranges come from the usage log. */
   readonly now: ReadNow;
   readonly audit: Audit;
@@ -196,6 +199,7 @@ export function createAdmin(options: AdminOptions): Admin {
     refusals: adminRefusals(deps),
     channels: adminChannels(deps, usageReports.report),
     catalog: adminCatalogs(deps),
+    names: adminNames(deps, usageReports),
     now: adminNow(deps),
     isClosing: () => isClosed || gateway.status().isClosing,
     close: () => {

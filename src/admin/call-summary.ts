@@ -26,6 +26,8 @@ export interface CallSummary {
   readonly firstByteMs: number | undefined;
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
+  /** Images that the reply has. */
+  readonly images: number | undefined;
   readonly heldNanos: bigint;
   readonly chargeNanos: bigint;
   readonly costNanos: bigint | undefined;
@@ -83,7 +85,8 @@ export function callSummary(record: UsageRecord): CallSummary {
   const { usage, heldNanos, chargeNanos, costNanos, booked } = record;
   const ids = { requestId, reservationId, startedAtMs, keyId, group, protocol, modelId, channelId };
   const ending = { streamed, status, outcome, reason, durationMs, firstByteMs };
-  const tokens = { inputTokens: usage?.inputTokens, outputTokens: usage?.outputTokens };
+  const { inputTokens, outputTokens, images } = usage ?? {};
+  const tokens = { inputTokens, outputTokens, images };
   const money = { heldNanos, chargeNanos, costNanos, booked };
   return { kind: 'call', ...ids, ...ending, ...tokens, ...money };
 }

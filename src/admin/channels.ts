@@ -8,7 +8,8 @@ import type { AuditChange, AuditSubject } from './audit.ts';
 import { checkKnown, type ModelChannels, modelChannels, noChannel } from './channel-list.ts';
 import { type ChannelTested, channelTests, type TestOptions } from './channel-tests.ts';
 import { type AdminDeps, given } from './deps.ts';
-import type { AdminUsageReports, WalkOptions } from './usage.ts';
+import type { AdminUsageReports } from './usage.ts';
+import type { WalkOptions } from './walk-log.ts';
 
 /** What was switched, and where the switch holds. */
 export interface ChannelSwitched {

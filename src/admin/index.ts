@@ -90,7 +90,8 @@ export type {
 } from './keys.ts';
 export type { NowBucket } from './live.ts';
 export type { ChannelFailure, RecentAttempts } from './live-channels.ts';
-export type { Now, NowRange, ReadNow, Today } from './now.ts';
+export type { NamesOf, NamesQuery, ReadNames } from './names.ts';
+export type { Earlier, Now, NowRange, ReadNow, Today } from './now.ts';
 export type {
   AdminOwners,
   NewOwner,

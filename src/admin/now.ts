@@ -50,6 +50,11 @@ export interface Now {
   readonly sentence: readonly Clause[];
   /** At most eight, worst first. */
   readonly attention: readonly Attention[];
+  /**
+   * The same span a day earlier, by the usage log of all processes; undefined without one, and for
+   * `30d`.
+   */
+  readonly dayBefore: Earlier | undefined;
   /** Today's calls in UTC, by the usage log of all processes; undefined without one. */
   readonly today: Today | undefined;
 }
@@ -60,6 +65,16 @@ export interface NowReplica extends Pick<Replica, 'host' | 'pid' | 'version'> {
   readonly isShared: boolean;
   /** How many were seen within the last minute, this one included. */
   readonly replicas: number;
+}
+
+/** What the usage log says about an earlier span. */
+export interface Earlier extends Record<CallSeries, number> {
+  /** Unix ms, inclusive. */
+  readonly fromMs: number;
+  /** Unix ms, exclusive. */
+  readonly toMs: number;
+  readonly firstByteP95Ms: number | undefined;
+  readonly chargeNanos: bigint;
 }
 
 /** What the usage log says about today. */
@@ -104,6 +119,7 @@ export function adminNow(deps: AdminDeps): ReadNow {
     const status = gateway.status();
     const figures = await figuresOf(deps, log, range, nowMs);
     const today = await readToday(log, nowMs);
+    const dayBefore = await readDayBefore(log, spans[range], nowMs);
     const situation = {
       state: live.state,
       nowMs,
@@ -123,6 +139,7 @@ export function adminNow(deps: AdminDeps): ReadNow {
       sentence: sentenceOf(situation),
       attention: attentionOf(situation),
       today,
+      dayBefore,
     };
   };
 }
@@ -197,6 +214,23 @@ async function readToday(log: LogBuckets, nowMs: number): Promise<Today | undefi
   if (bucket === undefined) return undefined;
   const { calls, chargeNanos, unbookedNanos, costNanos } = bucket;
   return { calls, chargeNanos, unbookedNanos, costNanos };
+}
+
+/** One query of at most a day. */
+async function readDayBefore(
+  log: LogBuckets,
+  { count, bucketMs }: Span,
+  nowMs: number,
+): Promise<Earlier | undefined> {
+  const lengthMs = count * bucketMs;
+  if (lengthMs > dayMs) return undefined;
+  const toMs = Math.floor(nowMs / bucketMs) * bucketMs - dayMs + bucketMs;
+  const fromMs = toMs - lengthMs;
+  const bucket = await log.read(fromMs, lengthMs, nowMs);
+  if (bucket === undefined) return undefined;
+  const { complete, failed, left, firstByte, chargeNanos } = bucket;
+  const { firstByteP95Ms } = percentilesOf(firstByte);
+  return { fromMs, toMs, complete, failed, left, firstByteP95Ms, chargeNanos };
 }
 
 interface LogBucket extends Record<CallSeries, number> {

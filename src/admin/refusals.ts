@@ -24,19 +24,23 @@ export interface RefusalReportPage extends Page<RefusalReportRow> {
 
 /** Selects refusals, of one key or of all. */
 export interface RefusalReasonsQuery {
-  /** Unix ms, from which the log is read, to the minute. */
+  /** Unix ms, to the minute. */
   readonly fromMs: number;
+  /** Unix ms, to the minute, exclusive. Default: now. */
+  readonly toMs?: number;
   readonly keyId?: string;
   readonly code?: string;
-  /** Only the log knows models. */
+  /** Only the log counts by model and group. */
   readonly modelId?: string;
+  readonly group?: string;
 }
 
 /** How often requests were refused for one reason, and since when they are counted. */
 export interface RefusalReason extends RefusalCount {
   /**
    * `log`: recorded by all processes. `process`: of this one, which the log does not have, or not
-   * yet: of a key as far as it is remembered, of all keys in the last hour.
+   * yet: of a key as far as it is remembered, of all keys in the last hour. Only times until now
+   * have those.
    */
   readonly source: 'log' | 'process';
   readonly sinceMs: number;
@@ -77,14 +81,18 @@ const minuteMs = 60_000;
 
 async function reasonsOf(
   deps: AdminDeps,
-  { fromMs, code, ...names }: RefusalReasonsQuery,
+  { fromMs, toMs, code, ...names }: RefusalReasonsQuery,
 ): Promise<readonly RefusalReason[]> {
+  const nowMs = deps.clock.now();
   const sinceMs = Math.max(0, Math.floor(fromMs / minuteMs) * minuteMs);
-  const span = { fromMs: sinceMs, toMs: deps.clock.now() + 1 };
+  // The clock of a client that means now may be a little late.
+  const isUntilNow = toMs === undefined || toMs > nowMs - minuteMs;
+  const span = { fromMs: sinceMs, toMs: isUntilNow ? nowMs + 1 : toMs };
   // The log has no other codes.
   const known = code === undefined ? {} : isErrorCode(code) ? { code } : undefined;
   const logged = known && (await refusalsIn(deps.stores.usage, { ...span, ...names, ...known }));
-  const seen = new Map(seenReasons(deps, names).map((reason) => [nameOf(reason), reason]));
+  const lately = isUntilNow ? seenReasons(deps, { ...names, sinceMs }) : [];
+  const seen = new Map(lately.map((reason) => [nameOf(reason), reason]));
   const { refusals } = deps.live.state;
   const recorded = refusalCounts(logged ?? [], refusals, names.keyId).map(
     (count): RefusalReason => {
@@ -101,19 +109,25 @@ function nameOf({ code, reason }: RefusalCount): string {
   return `${code} ${reason}`;
 }
 
+interface SeenQuery extends Pick<RefusalReasonsQuery, 'keyId' | 'modelId' | 'group'> {
+  readonly sinceMs: number;
+}
+
 function seenReasons(
   { live, clock }: AdminDeps,
-  { keyId, modelId }: Omit<RefusalReasonsQuery, 'fromMs' | 'code'>,
+  { keyId, modelId, group, sinceMs: fromMs }: SeenQuery,
 ): readonly RefusalReason[] {
-  if (modelId !== undefined) return [];
+  if (modelId !== undefined || group !== undefined) return [];
   if (keyId === undefined) {
-    const sinceMs = (Math.floor(clock.now() / minuteMs) - liveMinutes + 1) * minuteMs;
+    const minute = Math.floor(clock.now() / minuteMs);
+    const minutes = Math.min(liveMinutes, Math.max(1, minute - fromMs / minuteMs + 1));
+    const sinceMs = (minute - minutes + 1) * minuteMs;
     const more = { source: 'process', sinceMs, lastMs: undefined } as const;
-    return live.refusals().map((count) => ({ ...count, ...more }));
+    return live.refusals(minutes).map((count) => ({ ...count, ...more }));
   }
   return kindsOfKey(live.state.refusals, keyId).flatMap((kind) => {
     const last = kind.latest.at(-1);
-    if (last === undefined) return [];
+    if (last === undefined || last.atMs < fromMs) return [];
     const { code, reason, atMs: lastMs } = last;
     const { sinceMs, count } = kind;
     const counted = { count, detail: detailOf(kind), source: 'process', sinceMs, lastMs } as const;

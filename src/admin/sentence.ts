@@ -2,26 +2,30 @@
  * How the gateway is doing, in one sentence and a short list, worst first; and which ports of the
  * host were slow lately.
  */
+import { type PortName, portNames } from '../ports/port-names.ts';
 import type { PortTimes } from '../stages/ports/port-times.ts';
 import type { GatewayStatus } from '../stages/status.ts';
-import type { ModelChannels } from './channel-list.ts';
+import { explainedRefusal } from './call-summary.ts';
+import type { ChannelRow, ModelChannels } from './channel-list.ts';
 import type { NearlySpent } from './key-summary.ts';
 import { type LiveState, minutesUntil } from './live.ts';
 
-/** A clause of the sentence; `href` is a route of the console. */
-export interface Clause {
-  readonly text: string;
-  readonly href: string;
-  readonly severity: 'ok' | 'warn' | 'bad';
-}
-
-/** Something that needs a person to act. */
+/** Something that is wrong, or needs a person to act. */
 export interface Attention {
-  readonly kind: 'channel' | 'quota' | 'doubt' | 'store' | 'host' | 'settlement';
+  readonly kind: 'host' | 'store' | 'refusal' | 'channel' | 'doubt' | 'quota' | 'settlement';
+  /** In words: a sentence without codes. */
   readonly text: string;
+  /** What is known about the cause, such as an operation with its error, and what to do. */
+  readonly detail: string | undefined;
+  /** A route of the console. */
   readonly href: string;
   /** Unix ms; undefined if it is not known since when. */
   readonly sinceMs: number | undefined;
+}
+
+/** A clause of the sentence; it needs no attention if all is well. */
+export interface Clause extends Attention {
+  readonly severity: 'ok' | 'warn' | 'bad';
 }
 
 export interface Situation {
@@ -43,6 +47,7 @@ const refusalShare = 0.05;
 const minRequests = 20;
 const maxAttention = 8;
 
+/** What is wrong, worst first, and each thing once; a single clause if all is well. */
 export function sentenceOf(situation: Situation): readonly Clause[] {
   const clauses = [
     ...closing(situation),
@@ -53,40 +58,103 @@ export function sentenceOf(situation: Situation): readonly Clause[] {
     ...doubts(situation),
   ];
   if (clauses.length > 0) return clauses.slice(0, maxAttention);
-  return [{ text: 'All is well.', href: '#/now', severity: 'ok' }];
+  return [{ ...inProcess, kind: 'host', text: 'All is well.', severity: 'ok' }];
 }
+
+const inProcess = { detail: undefined, href: '#/now', sinceMs: undefined } as const;
 
 function closing({ status: { isClosing } }: Situation): readonly Clause[] {
   if (!isClosing) return [];
-  return [{ text: 'This process is shutting down.', href: '#/now', severity: 'bad' }];
+  return [{ ...inProcess, kind: 'host', text: 'This process is shutting down.', severity: 'bad' }];
 }
 
+type FailingPort = LiveState['ports'] extends Map<string, infer Failing> ? Failing : never;
+
+/** What the gateway can’t do while a port fails. */
+const portWords: Readonly<Record<PortName, string>> = {
+  keys: 'Keys can’t be looked up',
+  sessions: 'Sessions can’t be looked up',
+  failed_key_limit: 'Attempts with wrong keys can’t be counted',
+  quota: 'The quota store can’t be used',
+  catalog: 'Models can’t be looked up',
+  guard: 'The guard fails',
+  rate_limiter: 'Rate limits can’t be checked',
+  usage: 'The usage log can’t be written',
+  refusals: 'Refused requests can’t be recorded',
+  idempotency: 'Repeated calls can’t be recognized',
+  results: 'Replies to repeated calls can’t be kept',
+  response_index: 'Stored responses can’t be found',
+  items: 'Output items can’t be kept',
+};
+
 function storesDown({ state, nowMs }: Situation): readonly Clause[] {
-  const codes = new Map<string, Set<string>>();
-  for (const { port, reason, code, lastMs } of state.ports.values()) {
-    if (nowMs - lastMs >= downMs || reason === 'StoreCorrupt') continue;
-    const known = codes.get(port) ?? new Set();
-    codes.set(port, code === undefined ? known : known.add(code));
-  }
-  return [...codes].map(([port, known]) => {
-    const why = known.size === 0 ? '' : ` (${[...known].join(', ')})`;
-    return { text: `The port ${port} is failing${why}.`, href: '#/now', severity: 'bad' };
+  return portNames.flatMap((port): readonly Clause[] => {
+    const failures = failuresOf(state, port).filter(({ lastMs }) => nowMs - lastMs < downMs);
+    if (failures.length === 0) return [];
+    const sinceMs = Math.min(...failures.map((failure) => failure.sinceMs));
+    const detail = [...new Set(failures.map(causeOf))].join('; ');
+    const text = `${portWords[port]}.`;
+    return [{ kind: 'store', text, detail, href: '#/now', sinceMs, severity: 'bad' }];
   });
 }
 
-function modelsOut({ models }: Situation): readonly Clause[] {
-  return models
-    .filter(({ channels }) => channels.length > 0 && channels.every(isOut))
-    .map(({ modelId }) => ({
-      text: `Every channel of ${modelId} is out.`,
-      href: `#/channels?model=${encodeURIComponent(modelId)}`,
-      severity: 'bad',
-    }));
+/** A record that is invalid is the host's to mend, and no sign that the store is down. */
+function failuresOf({ ports }: LiveState, port: PortName): readonly FailingPort[] {
+  return [...ports.values()].filter((one) => one.port === port && one.reason !== 'StoreCorrupt');
 }
 
-function isOut({ state, weight }: ModelChannels['channels'][number]): boolean {
+/** `quota.reserve: ECONNREFUSED, connection refused`. */
+function causeOf({ port, operation, reason, code, cause }: FailingPort): string {
+  const what = cause ?? (code === undefined ? reason : `${reason} (${code})`);
+  return `${port}.${operation}: ${what}`;
+}
+
+function modelsOut({ models }: Situation): readonly Clause[] {
+  return models.filter(isModelOut).map(({ modelId, channels }) => ({
+    kind: 'channel',
+    text: `Every channel of ${modelId} is out.`,
+    detail: channels.slice(0, maxNamed).map(outText).join('; '),
+    href: `#/channels?model=${encodeURIComponent(modelId)}`,
+    sinceMs: undefined,
+    severity: 'bad',
+  }));
+}
+
+/** How many channels of a model the detail names. */
+const maxNamed = 3;
+
+function isModelOut({ channels }: ModelChannels): boolean {
+  return channels.length > 0 && channels.every(isOut);
+}
+
+function isOut({ state, weight }: ChannelRow): boolean {
   return outStates.has(state) || weight === 0;
 }
+
+/** `azure: cooling down, the rate limit of the account is reached, back 2026-11-28T…`. */
+function outText({ channelId, state, meaning, reason, untilMs, weight }: ChannelRow): string {
+  const what = weight === 0 ? 'weight 0' : (stateWords[state] ?? state);
+  const back = untilMs === undefined ? undefined : `back ${new Date(untilMs).toISOString()}`;
+  const parts = [what, meaning ?? reason, back].filter((part) => part !== undefined);
+  return `${channelId}: ${parts.join(', ')}`;
+}
+
+const stateWords: Readonly<Partial<Record<ChannelRow['state'], string>>> = {
+  cooling_down: 'cooling down',
+  open: 'failing',
+  off: 'turned off',
+};
+
+/** Of each code, how its requests are refused, as the end of a sentence about them. */
+const refusalWords: Readonly<Partial<Record<string, string>>> = {
+  invalid_key: 'have a key that is unknown, expired or disabled',
+  model_not_allowed: 'are for a model that their key may not use',
+  model_not_found: 'are for a model that the catalog does not have',
+  insufficient_quota: 'have a key without enough quota',
+  rate_limited: 'exceed a rate limit',
+  invalid_request: 'have a body that is not valid',
+  no_channel: 'find no channel that is in service',
+};
 
 function manyRefusals({ state, nowMs }: Situation): readonly Clause[] {
   const minutes = minutesUntil(state, nowMs, refusalMinutes);
@@ -101,67 +169,125 @@ function manyRefusals({ state, nowMs }: Situation): readonly Clause[] {
   return [...counts]
     .filter(([, count]) => total >= minRequests && count / total > refusalShare)
     .sort(([, one], [, other]) => other - one)
-    .map(([code, count]) => ({
-      text: `${Math.round((100 * count) / total)} % of requests are refused: ${code}.`,
-      href: `#/calls?code=${encodeURIComponent(code)}`,
-      severity: 'warn',
-    }));
+    .map(([code, count]) => {
+      const { meaning = 'for several reasons', remedy } = explainedRefusal({
+        code,
+        reason: undefined,
+      });
+      const what = refusalWords[code] ?? `are refused: ${meaning}`;
+      return {
+        kind: 'refusal',
+        text: `${shareText(count / total)} of requests ${what}.`,
+        detail: remedy,
+        href: `#/calls?outcome=refused&code=${encodeURIComponent(code)}`,
+        sinceMs: undefined,
+        severity: 'warn',
+      };
+    });
 }
 
+const fractions: readonly (readonly [share: number, text: string])[] = [
+  [1 / 4, 'A quarter'],
+  [1 / 3, 'A third'],
+  [1 / 2, 'Half'],
+  [2 / 3, 'Two thirds'],
+  [3 / 4, 'Three quarters'],
+];
+
+/** The percentage, or a fraction that is less than a percent away. */
+function shareText(share: number): string {
+  const near = fractions.find(([fraction]) => Math.abs(share - fraction) < 0.01);
+  return near?.[1] ?? `${Math.round(100 * share)} %`;
+}
+
+/** Those of a model that is out are in its own clause. */
 function channelsOut({ models }: Situation): readonly Clause[] {
-  const out = new Set<string>();
+  const named = new Set(
+    models.filter(isModelOut).flatMap(({ channels }) => channels.map(({ channelId }) => channelId)),
+  );
+  const out = new Map<string, ChannelRow>();
   for (const { channels } of models) {
-    for (const { channelId, state } of channels) if (outStates.has(state)) out.add(channelId);
+    for (const channel of channels) {
+      const { channelId, state } = channel;
+      if (outStates.has(state) && !named.has(channelId)) out.set(channelId, channel);
+    }
   }
-  return [...out].map((channelId) => ({
+  return [...out].map(([channelId, channel]) => ({
+    kind: 'channel',
     text: `Channel ${channelId} is out.`,
+    detail: outText(channel).slice(channelId.length + 2),
     href: `#/channels?channel=${encodeURIComponent(channelId)}`,
+    sinceMs: undefined,
     severity: 'warn',
   }));
 }
 
 function doubts({ state: { inDoubt } }: Situation): readonly Clause[] {
-  if (inDoubt.size === 0) return [];
-  const text = inDoubt.size === 1 ? 'One call is in doubt.' : `${inDoubt.size} calls are in doubt.`;
-  return [{ text, href: '#/calls?outcome=unknown', severity: 'warn' }];
+  const [first] = inDoubt.values();
+  if (first === undefined) return [];
+  const { requestId, modelId, keyId, atMs: sinceMs } = first;
+  const isOne = inDoubt.size === 1;
+  const path = isOne ? `calls/${encodeURIComponent(requestId)}` : 'calls?outcome=unknown';
+  const text = isOne ? `Did ${requestId} run?` : `${inDoubt.size} calls are in doubt.`;
+  const whose = isOne ? `${modelId}, ${keyId}` : `the first is ${requestId}`;
+  const detail = `${whose}; look for it at the provider`;
+  return [{ kind: 'doubt', text, detail, href: `#/${path}`, sinceMs, severity: 'warn' }];
 }
 
-/** What needs a person, at most eight entries, worst first. */
+/** What else needs a person, at most eight entries, worst first; nothing of the sentence again. */
 export function attentionOf(situation: Situation): readonly Attention[] {
   return [
-    ...failingPorts(situation),
+    ...storesFailedLately(situation),
+    ...invalidRecords(situation),
     ...failingLog(situation),
     ...refusedVersions(situation),
     ...lostSettlements(situation),
     ...waitingSettlements(situation),
-    ...outChannels(situation),
-    ...callsInDoubt(situation),
     ...slowAnswers(situation),
     ...nearlyOut(situation),
   ].slice(0, maxAttention);
 }
 
-function failingPorts({ state, nowMs }: Situation): readonly Attention[] {
+function storesFailedLately({ state, nowMs }: Situation): readonly Attention[] {
+  return portNames.flatMap((port): readonly Attention[] => {
+    const failures = failuresOf(state, port);
+    const lastMs = Math.max(...failures.map((failure) => failure.lastMs));
+    if (failures.length === 0 || nowMs - lastMs < downMs || nowMs - lastMs >= 15 * downMs) {
+      return [];
+    }
+    const detail = [...new Set(failures.map(causeOf))].join('; ');
+    const text = `${portWords[port]}: the last failure`;
+    return [{ kind: 'store', text, detail, href: '#/now', sinceMs: lastMs }];
+  });
+}
+
+function invalidRecords({ state, nowMs }: Situation): readonly Attention[] {
   return [...state.ports.values()]
-    .filter(({ lastMs }) => nowMs - lastMs < 15 * downMs)
-    .map(({ port, operation, reason, member, problem = 'is wrong', code, cause, sinceMs }) => {
-      const kind = reason === 'StoreCorrupt' ? 'host' : 'store';
-      const what = cause ?? (code === undefined ? reason : `${reason} (${code})`);
-      const where = member === undefined ? '' : `: ${member} of a record ${problem}`;
-      return { kind, text: `${port}.${operation}: ${what}${where}`, href: '#/now', sinceMs };
+    .filter(({ reason, lastMs }) => reason === 'StoreCorrupt' && nowMs - lastMs < 15 * downMs)
+    .map((failure) => {
+      const { port, operation, member, problem = 'is wrong', sinceMs } = failure;
+      const where = member === undefined ? causeOf(failure) : `${member} ${problem}`;
+      const text = 'A record of a store is invalid';
+      return {
+        kind: 'host',
+        text,
+        detail: `${port}.${operation}: ${where}`,
+        href: '#/now',
+        sinceMs,
+      };
     });
 }
 
 function failingLog({ isLogDown }: Situation): readonly Attention[] {
   if (!isLogDown) return [];
   const text = 'The usage log can’t be read: only the figures of this process are shown';
-  return [{ kind: 'store', text, href: '#/spend', sinceMs: undefined }];
+  return [{ kind: 'store', text, detail: undefined, href: '#/spend', sinceMs: undefined }];
 }
 
 function refusedVersions({ state }: Situation): readonly Attention[] {
   return [...state.staleSources].map(([source, { reason, sinceMs }]) => {
-    const text = `${source} is invalid, and its last good version is in use: ${reason}`;
-    return { kind: 'host', text, href: '#/now', sinceMs };
+    const text = `${source} is invalid, and its last good version is in use`;
+    return { kind: 'host', text, detail: reason, href: '#/now', sinceMs };
   });
 }
 
@@ -170,14 +296,14 @@ function waitingSettlements({ status: { outbox }, nowMs }: Situation): readonly 
   if (waiting === 0) return [];
   const text = `${waiting} ${waiting === 1 ? 'charge waits' : 'charges wait'} for the quota store`;
   const sinceMs = oldestMs === undefined ? undefined : nowMs - oldestMs;
-  return [{ kind: 'settlement', text, href: '#/spend', sinceMs }];
+  return [{ kind: 'settlement', text, detail: undefined, href: '#/spend', sinceMs }];
 }
 
 function slowAnswers({ slowPorts }: Situation): readonly Attention[] {
   return slowPorts.map(({ port, operation, p95Ms }) => {
     const time = p95Ms === undefined ? 'longer than 5 s' : `up to ${p95Ms} ms`;
     const text = `${port}.${operation} is slow: 95 % of its answers take ${time}`;
-    return { kind: 'store', text, href: '#/now', sinceMs: undefined };
+    return { kind: 'store', text, detail: undefined, href: '#/now', sinceMs: undefined };
   });
 }
 
@@ -185,39 +311,17 @@ function lostSettlements({ state }: Situation): readonly Attention[] {
   const [sinceMs] = state.lostSettlements;
   if (sinceMs === undefined) return [];
   const count = state.lostSettlements.length;
-  const text = `${count} ${count === 1 ? 'charge was' : 'charges were'} lost: settlement_lost`;
-  return [{ kind: 'settlement', text, href: '#/spend', sinceMs }];
-}
-
-function outChannels({ models }: Situation): readonly Attention[] {
-  const seen = new Map<string, Attention>();
-  for (const { channels } of models) {
-    for (const { channelId, state, reason, untilMs } of channels) {
-      if (!outStates.has(state) || seen.has(channelId)) continue;
-      const back = untilMs === undefined ? '' : `, back ${new Date(untilMs).toISOString()}`;
-      const why = reason === undefined ? '' : ` (${reason})`;
-      const text = `${channelId}: ${state}${why}${back}`;
-      const href = `#/channels?channel=${encodeURIComponent(channelId)}`;
-      seen.set(channelId, { kind: 'channel', text, href, sinceMs: undefined });
-    }
-  }
-  return [...seen.values()];
-}
-
-function callsInDoubt({ state }: Situation): readonly Attention[] {
-  return [...state.inDoubt.values()].map(({ requestId, modelId, keyId, atMs }) => ({
-    kind: 'doubt',
-    text: `Did ${requestId} run? ${modelId}, ${keyId}`,
-    href: `#/calls/${encodeURIComponent(requestId)}`,
-    sinceMs: atMs,
-  }));
+  const text = `${count} ${count === 1 ? 'charge was' : 'charges were'} lost`;
+  const detail = 'the event settlement_lost has the amount';
+  return [{ kind: 'settlement', text, detail, href: '#/spend', sinceMs }];
 }
 
 function nearlyOut({ nearlySpent }: Situation): readonly Attention[] {
   return nearlySpent.map(({ keyId, subject, percent, sinceMs }) => {
     const who = subject === keyId ? keyId : `${subject}, to which ${keyId} is charged,`;
     const text = `${who} has used ${percent} % of its limit`;
-    return { kind: 'quota', text, href: `#/keys?q=${encodeURIComponent(keyId)}`, sinceMs };
+    const href = `#/keys?q=${encodeURIComponent(keyId)}`;
+    return { kind: 'quota', text, detail: undefined, href, sinceMs };
   });
 }
 

@@ -2,7 +2,7 @@
 import type { UsageLatencyRow } from '../stores/sql/first-bytes.ts';
 import type { UsageFilter, UsageGrouping, UsageReportRow } from '../stores/sql/usage-report.ts';
 import { invalid } from './admin-error.ts';
-import { percentile } from './live.ts';
+import { percentile } from './histogram.ts';
 import { latenciesOf, reportOf } from './usage-rows.ts';
 import type { WalkDeps, WalkOptions } from './walk-log.ts';
 

@@ -89,6 +89,8 @@ export interface AdminUsageReports {
     query: UsageTimesQuery,
     options?: WalkOptions,
   ): Promise<{ readonly data: readonly UsageLatency[] }>;
+  /** All rows of a report at once, sorted by names. */
+  rows(query: UsageReportQuery, options?: WalkOptions): Promise<readonly UsageReportRow[]>;
   /** Where the usage log and the quota store differ; see `reconcile`. */
   books(filter: UsageChargesFilter, options?: WalkOptions): Promise<readonly Reconciliation[]>;
   /**
@@ -111,6 +113,7 @@ export function adminUsage({ stores, clock, currency }: AdminDeps): AdminUsageRe
     },
     series: (query, options) => seriesOf(deps, query, options),
     latencies: async (query, options) => ({ data: await latencySeriesOf(deps, query, options) }),
+    rows: (query, options) => reportOf(deps, query, options),
     books: async (filter, options) => {
       const { usage, quota, inOwnTurn } = deps;
       if (usage.usageCharges === undefined) throw cannotReport();

@@ -271,6 +271,7 @@ describe('what needs a person', () => {
     expect((await admin.now()).attention).toEqual([
       {
         kind: 'settlement',
+        detail: undefined,
         text: '2 charges wait for the quota store',
         href: '#/spend',
         sinceMs: clock.now() - 5_000,
@@ -312,7 +313,8 @@ describe('what needs a person', () => {
 
     expect(entry).toEqual({
       kind: 'host',
-      text: `${source} is invalid, and its last good version is in use: no price`,
+      text: `${source} is invalid, and its last good version is in use`,
+      detail: 'no price',
       href: '#/now',
       sinceMs: clock.now(),
     });

@@ -5,6 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { SeenRefusal } from '../../src/admin/call-summary.ts';
+import { given } from '../../src/admin/deps.ts';
 import { liveFigures } from '../../src/admin/live.ts';
 import { kindsOfKey, maxSeenRefusals } from '../../src/admin/refusal-counts.ts';
 import type { ErrorCode } from '../../src/errors.ts';
@@ -181,6 +182,200 @@ describe('a list of calls', () => {
     for (const after of ['x', '0', '-1 0 ', '0 1 x']) {
       await expect(admin.calls.list({ after }), after).rejects.toThrow(/after must be/);
     }
+  });
+});
+
+/** A value of the list, or nothing: then there is no such filter. */
+function perhaps<T>(draw: Draw, values: readonly T[]): T | undefined {
+  return draw(2) === 0 ? undefined : values[draw(values.length)];
+}
+
+describe('refused requests of any time', () => {
+  const models = ['m1', 'm2'] as const;
+  const groups = ['g1', 'g2'] as const;
+  const dayMs = 86_400_000;
+
+  it.each([1, 2, 3, 4])('are summed by every combination of filters, seed %d', async (seed) => {
+    const draw = drawn(seed);
+    const log = memoryUsageSink({ limit: 1_000 });
+    const { admin, clock } = adminSetup({ usage: log });
+    const nowMs = clock.now();
+    const counts = Array.from({ length: 200 }, (_, index) =>
+      recordedRefusals({
+        id: `c.${index}`,
+        atMs: Math.floor((nowMs - draw(30 * 24) * 3_600_000) / 60_000) * 60_000,
+        keyId: `key-${draw(3)}`,
+        modelId: models[draw(2)],
+        group: groups[draw(2)],
+        code: codes[draw(codes.length)] ?? 'rate_limited',
+        reason: undefined,
+        refusals: 1 + draw(12),
+      }),
+    );
+    log.recordRefusals(counts);
+    let found = 0;
+
+    for (let query = 0; query < 60; query += 1) {
+      const keyId = perhaps(draw, ['key-0', 'key-1', 'key-2']);
+      const modelId = perhaps(draw, models);
+      const group = perhaps(draw, groups);
+      const code = perhaps(draw, codes);
+      const fromMs = Math.floor((nowMs - draw(31) * dayMs) / 60_000) * 60_000;
+      const toMs = perhaps(draw, [fromMs + dayMs, fromMs + 9 * dayMs]);
+      const isUntilNow = toMs === undefined || toMs > nowMs - 60_000;
+      const selected = counts.filter(
+        (one) =>
+          one.keyId === (keyId ?? one.keyId) &&
+          one.modelId === (modelId ?? one.modelId) &&
+          one.group === (group ?? one.group) &&
+          one.code === (code ?? one.code) &&
+          one.atMs >= fromMs &&
+          (isUntilNow || one.atMs < toMs),
+      );
+      const names = given({ keyId, modelId, group, code, toMs });
+
+      const reasons = await admin.refusals.reasons({ ...names, fromMs });
+
+      for (const one of codes) {
+        const sum = selected
+          .filter((count) => count.code === one)
+          .reduce((all, { refusals }) => all + refusals, 0);
+        expect(reasons.find((reason) => reason.code === one)?.count ?? 0).toBe(sum);
+        found += sum;
+      }
+      for (const { source, remedy, code: of } of reasons) {
+        expect(source).toBe('log');
+        if (of === 'insufficient_quota') expect(remedy).toContain('top up');
+      }
+    }
+    expect(found).toBeGreaterThan(0);
+  });
+
+  it.each([1, 2, 3, 4])('are listed by every combination of filters, seed %d', async (seed) => {
+    const draw = drawn(seed);
+    const log = memoryUsageSink({ limit: 1_000 });
+    const { admin, emit, clock } = adminSetup({ usage: log });
+    const startMs = clock.now();
+    interface Entry {
+      readonly requestId: string;
+      readonly atMs: number;
+      readonly keyId: string;
+      readonly modelId: string;
+      readonly group: string;
+      readonly channelId?: string;
+      readonly user?: string;
+      readonly code?: ErrorCode;
+      readonly outcome: 'refused' | 'complete' | 'broken';
+    }
+    const all: Entry[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      clock.advance(60_000 * draw(3));
+      const names = {
+        ...{ requestId: `r${index}`, keyId: `key-${draw(3)}` },
+        ...{ modelId: models[draw(2)] ?? 'm1', group: groups[draw(2)] ?? 'g1' },
+      };
+      const atMs = clock.now();
+      if (draw(2) === 0) {
+        const code = codes[draw(codes.length)] ?? 'rate_limited';
+        const { keyId, ...ids } = names;
+        emit(refusedEvent(keyId, code, ids));
+        all.push({ ...names, atMs, code, outcome: 'refused' });
+        continue;
+      }
+      const channelId = `c${draw(2)}`;
+      const user = `user-${draw(3)}`;
+      const outcome = draw(3) === 0 ? 'broken' : 'complete';
+      const ids = { ...names, reservationId: `h${index}`, startedAtMs: atMs };
+      log.record(usageRecord({ ...ids, channelId, outcome, metadata: { user } }));
+      all.push({ ...names, atMs, channelId, user, outcome });
+    }
+    let found = 0;
+
+    for (let query = 0; query < 80; query += 1) {
+      const keyId = perhaps(draw, ['key-0', 'key-1', 'key-2']);
+      const modelId = perhaps(draw, models);
+      const group = perhaps(draw, groups);
+      const channelId = draw(4) === 0 ? 'c1' : undefined;
+      const user = draw(4) === 0 ? 'user-1' : undefined;
+      const code = draw(4) === 0 ? codes[draw(codes.length)] : undefined;
+      const outcome = perhaps(draw, ['refused', 'complete', 'broken'] as const);
+      const fromMs = startMs + draw(100) * 60_000;
+      const toMs = perhaps(draw, [fromMs + 3_600_000]);
+      const fits = all.filter(
+        (one) =>
+          one.keyId === (keyId ?? one.keyId) &&
+          one.modelId === (modelId ?? one.modelId) &&
+          one.group === (group ?? one.group) &&
+          one.channelId === (channelId ?? one.channelId) &&
+          one.user === (user ?? one.user) &&
+          one.code === (code ?? one.code) &&
+          one.outcome === (outcome ?? one.outcome) &&
+          one.atMs >= fromMs &&
+          one.atMs < (toMs ?? Number.MAX_SAFE_INTEGER),
+      );
+      const metadata = user === undefined ? undefined : { name: 'user', value: user };
+      const names = given({ keyId, modelId, group, channelId, metadata, code, outcome, toMs });
+
+      const { data } = await admin.calls.list({ ...names, fromMs });
+
+      const ids = data.map(({ requestId }) => requestId);
+      expect(ids.toSorted()).toEqual(fits.map(({ requestId }) => requestId).toSorted());
+      found += ids.length;
+    }
+    expect(found).toBeGreaterThan(0);
+  });
+});
+
+describe('the names to choose from', () => {
+  it.each([1, 2, 3])('are those that have the text, at most fifty, seed %d', async (seed) => {
+    const draw = drawn(seed);
+    const log = memoryUsageSink({ limit: 1_000 });
+    const { admin, clock } = adminSetup({ usage: log });
+    const letters = 'abAB1-';
+    const word = () => Array.from({ length: 1 + draw(4) }, () => letters[draw(6)]).join('');
+    const kinds = { key: 'keyId', model: 'modelId', channel: 'channelId', group: 'group' } as const;
+    for (let index = 0; index < 300; index += 1) {
+      const names = { keyId: word(), modelId: word(), channelId: word(), group: word() };
+      const ids = { requestId: `r${index}`, reservationId: `h${index}`, startedAtMs: clock.now() };
+      log.record(usageRecord({ ...ids, ...names, metadata: { user: word() } }));
+    }
+    const listed = admin.channels.list();
+    const ofCatalog: Readonly<Record<string, readonly string[]>> = {
+      model: listed.map(({ modelId }) => modelId),
+      group: listed.flatMap(({ groups: of }) => of),
+      channel: listed.flatMap(({ channels }) => channels.map(({ channelId }) => channelId)),
+    };
+
+    for (let query = 0; query < 30; query += 1) {
+      const q = draw(4) === 0 ? '' : word();
+      for (const of of ['key', 'model', 'channel', 'group', 'metadata.user'] as const) {
+        const ofLog = log.records.map((record) =>
+          of === 'metadata.user' ? record.metadata?.user : record[kinds[of]],
+        );
+        const fits = [...(ofCatalog[of] ?? []), ...ofLog].filter(
+          (name) => name?.toLowerCase().includes(q.toLowerCase()) === true,
+        );
+        const names = await admin.names({ of, q });
+
+        expect(names).toHaveLength(Math.min(50, new Set(fits).size));
+        expect(new Set(fits)).toEqual(new Set([...fits, ...names]));
+        expect(new Set(names).size).toBe(names.length);
+        const begins = names.map((name) => name.toLowerCase().startsWith(q.toLowerCase()));
+        expect(begins).toEqual(begins.toSorted((one, other) => Number(other) - Number(one)));
+      }
+    }
+    expect(await admin.names({ of: 'metadata' })).toEqual(['user']);
+    expect(await admin.names({ of: 'code', q: 'quota' })).toEqual(['insufficient_quota']);
+  });
+
+  it('are the keys of the store, and without a log there are still those', async () => {
+    const { admin } = adminSetup();
+    for (const id of ['team-a', 'team-b', 'other']) {
+      await admin.keys.issue('ada', { id, group: 'default', limitNanos: 1n });
+    }
+
+    expect(await admin.names({ of: 'key', q: 'TEAM' })).toEqual(['team-a', 'team-b']);
+    expect(await admin.names({ of: 'metadata.user' })).toEqual([]);
   });
 });
 

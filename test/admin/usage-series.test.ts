@@ -29,7 +29,7 @@ const records = fc
         startedAtMs: startMs + at,
         modelId: `m${model}`,
         chargeNanos: charge,
-        usage: { inputTokens: 10, outputTokens: output },
+        usage: { inputTokens: 10, cachedInputTokens: 0, outputTokens: output, images: 0 },
         firstByteMs: durationMs / 2,
         durationMs,
       }),

@@ -29,6 +29,7 @@ export interface FakeState {
   calls: Admin['calls'];
   usage: Admin['usage'];
   channels: Admin['channels'];
+  refusals: Admin['refusals'];
   catalog: Admin['catalog'];
   audit: Pick<Admin['audit'], 'list'>;
   capabilities: Partial<Admin['capabilities']>;
@@ -69,6 +70,7 @@ export async function fakeConsole(change: Partial<FakeState> = {}): Promise<Fake
     calls: fakeCalls(real),
     usage: fakeUsage(real.usage),
     channels: fakeChannels(real.channels),
+    refusals: real.refusals,
     catalog: fakeCatalog(real.catalog),
     audit: { list: async () => ({ data: auditRecords(), next: undefined, source: 'log' }) },
     capabilities: {},
@@ -126,6 +128,9 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
     get usage() {
       return state.usage;
     },
+    get refusals() {
+      return state.refusals;
+    },
     get channels() {
       return state.channels;
     },
@@ -142,7 +147,8 @@ function fakeAdmin(real: Admin, state: FakeState): Admin {
 }
 
 const allCapabilities = {
-  ...{ usageReports: true, usageRecords: true, changeChannels: true, changePrices: true },
+  ...{ usageReports: true, usageRecords: true, refusalReports: true },
+  ...{ changeChannels: true, changePrices: true },
 };
 
 function fakeCalls(real: Admin): Admin['calls'] {

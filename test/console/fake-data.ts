@@ -4,6 +4,7 @@ import type {
   CallDetail,
   CallPage,
   CallSummary,
+  Clause,
   ModelChannels,
   Now,
   NowBucket,
@@ -66,13 +67,22 @@ export function wellNow(): Now {
       refusals('model_not_found', undefined, 14),
       refusals('invalid_request', 'too_deep', 3),
     ],
-    sentence: [{ text: 'All is well.', href: '#/now', severity: 'ok' }],
+    sentence: [clause('host', 'All is well.', { severity: 'ok' })],
     attention: [],
     today: {
       calls: 96_412,
       chargeNanos: 412_873_500_000n,
       unbookedNanos: 0n,
       costNanos: 287_000_000_000n,
+    },
+    dayBefore: {
+      fromMs: nowMs - 25 * 60 * minuteMs,
+      toMs: nowMs - 24 * 60 * minuteMs,
+      complete: 10_204,
+      failed: 31,
+      left: 118,
+      firstByteP95Ms: 1_720,
+      chargeNanos: 41_204_000_000n,
     },
   };
 }
@@ -100,17 +110,27 @@ export function failingNow(): Now {
       refusals('rate_limited', 'rate', 61),
     ],
     sentence: [
-      { text: 'The port usage is failing.', href: '#/now', severity: 'bad' },
-      {
-        text: 'Every channel of claude-opus-4 is out.',
+      clause('store', 'The usage log can’t be written.', {
+        detail: 'usage.record: timeout',
+        sinceMs: nowMs - 19 * minuteMs,
+        severity: 'bad',
+      }),
+      clause('channel', 'Every channel of claude-opus-4 is out.', {
+        detail:
+          'anthropic-eu: failing, the upstream is overloaded, back 2026-11-23T09:31:00.000Z; ' +
+          'anthropic-us: refused, the provider refuses the credential',
         href: '#/channels?model=claude-opus-4',
         severity: 'bad',
-      },
-      {
-        text: '14 % of requests are refused: insufficient_quota.',
-        href: '#/calls?code=insufficient_quota',
-        severity: 'warn',
-      },
+      }),
+      clause('refusal', '14 % of requests have a key without enough quota.', {
+        detail: 'raise the limit or top up, if the caller is entitled to more',
+        href: '#/calls?outcome=refused&code=insufficient_quota',
+      }),
+      clause('doubt', 'Did req_7b19c4 run?', {
+        detail: 'gpt-image-2, team-design; look for it at the provider',
+        href: '#/calls/req_7b19c4',
+        sinceMs: nowMs - 6 * minuteMs,
+      }),
     ],
     attention: attention(),
     today: {
@@ -139,36 +159,26 @@ export function dayNow(): Now {
 function attention(): Now['attention'] {
   return [
     {
-      kind: 'store',
-      text: 'usage.record: timeout',
-      href: '#/now',
-      sinceMs: nowMs - 19 * minuteMs,
-    },
-    {
-      kind: 'channel',
-      text: 'anthropic-eu: open (upstream_overloaded), back 2026-11-23T09:31:00.000Z',
-      href: '#/channels?channel=anthropic-eu',
-      sinceMs: undefined,
-    },
-    {
-      kind: 'channel',
-      text: 'anthropic-us: refused (upstream_auth_error)',
-      href: '#/channels?channel=anthropic-us',
-      sinceMs: undefined,
-    },
-    {
-      kind: 'doubt',
-      text: 'Did req_7b19c4 run? gpt-image-2, team-design',
-      href: '#/calls/req_7b19c4',
-      sinceMs: nowMs - 6 * minuteMs,
-    },
-    {
       kind: 'quota',
       text: 'team-search has used 97 % of its limit',
+      detail: undefined,
       href: '#/keys?q=team-search',
       sinceMs: nowMs - 44 * minuteMs,
     },
   ];
+}
+
+/** A clause of the sentence: a warning of this process, unless it says otherwise. */
+export function clause(kind: Clause['kind'], text: string, more: Partial<Clause> = {}): Clause {
+  return {
+    kind,
+    text,
+    detail: undefined,
+    href: '#/now',
+    sinceMs: undefined,
+    severity: 'warn',
+    ...more,
+  };
 }
 
 const keyIds = ['team-search', 'team-design', 'app-mobile', 'batch-nightly', 'app-web'] as const;
@@ -203,6 +213,7 @@ export function call(index: number, change: Partial<CallSummary> = {}): CallSumm
     firstByteMs: 310 + ((index * 71) % 900),
     inputTokens,
     outputTokens,
+    images: undefined,
     heldNanos: 41_000_000n,
     chargeNanos: BigInt(inputTokens) * 150n + BigInt(outputTokens) * 600n,
     costNanos: BigInt(inputTokens) * 110n + BigInt(outputTokens) * 440n,

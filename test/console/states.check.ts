@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, AdminError } from '../../src/admin/index.ts';
 import { axeFindings, startBrowser } from './browser.ts';
 import type { FakeConsole } from './console-fake.ts';
-import { failingNow } from './fake-data.ts';
+import { clause, failingNow } from './fake-data.ts';
 import { issueKeys } from './fake-keys.ts';
 import { openedPage } from './opened-page.ts';
 
@@ -176,12 +176,12 @@ describe('the connection', () => {
   it('brings new figures as the gateway sends them', async () => {
     const { server, page } = await openedPage(browser, '#/now');
     await page.getByText('All is well.').waitFor();
-    const clause = { text: 'Channel openai-main is out.', href: '#/channels', severity: 'warn' };
+    const text = 'Channel openai-main is out.';
 
-    server.state.now = { ...server.state.now, sentence: [{ ...clause, severity: 'warn' }] };
+    server.state.now = { ...server.state.now, sentence: [clause('channel', text)] };
     server.clock.advance(2_000);
 
-    await page.getByRole('link', { name: clause.text }).waitFor();
+    await page.getByRole('link', { name: text }).waitFor();
     await expect.poll(() => page.title()).toBe('▲ Now · Acme gateway');
   });
 

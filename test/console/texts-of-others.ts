@@ -15,8 +15,8 @@ export function hostileNow(text: string): Now {
       meaning: text,
       remedy: text,
     })),
-    sentence: [{ text, href: text, severity: 'bad' }],
-    attention: now.attention.map((entry) => ({ ...entry, text, href: text })),
+    sentence: now.sentence.map((clause) => ({ ...clause, text, detail: text, href: text })),
+    attention: now.attention.map((entry) => ({ ...entry, text, detail: text, href: text })),
   };
 }
 

@@ -42,7 +42,7 @@ describe('why a key is refused', () => {
     const sums = page.getByRole('table', { name: 'Refusals by code and reason' });
     await sums.getByText('2,000').waitFor();
     await sums.getByText('The catalog has no model of this name').waitFor();
-    await page.getByLabel('Outcome').selectOption('any outcome');
+    await page.getByLabel('Outcome').selectOption('complete');
     await sums.waitFor({ state: 'detached' });
   });
 
@@ -60,7 +60,7 @@ describe('the figures', () => {
   it('name their time, and are – where nobody knows them', async () => {
     const { server, page } = await openedPage(browser, '#/now?range=24h');
     await page.getByText('from 08:00 to 09:00').waitFor();
-    await page.getByText('Complete since 22 Nov 10:00').waitFor();
+    await page.getByText('Error rate since 22 Nov 10:00').waitFor();
     await page.getByText('all processes, since 22 Nov 10:00, up to a minute late').waitFor();
     const day = dayNow();
     const buckets = day.buckets.map((bucket) => ({ ...bucket, refused: undefined }));

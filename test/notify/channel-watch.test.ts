@@ -10,7 +10,9 @@ const ready = { state: 'ready', reason: undefined, untilMs: undefined } as const
 const open = { state: 'open', reason: 'connect_refused', untilMs: undefined } as const;
 
 const health = fc.constantFrom<Partial<ChannelStatus>>(
-  ...[{}, open, { state: 'refused' }, { state: 'off' }, { state: 'deprioritized' }].map(asHealth),
+  ...([{}, open, { state: 'refused' }, { state: 'off' }, { state: 'deprioritized' }] as const).map(
+    asHealth,
+  ),
   { models: [{ upstreamModel: 'm', ...open }] },
 );
 /** States of a channel, each with its duration in seconds. */

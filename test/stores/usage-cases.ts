@@ -70,11 +70,17 @@ export function usageQueryCases(open: OpenUsageLog): void {
       const filters = [
         ...[{ keyId: 'k1' }, { group: 'g0' }, { modelId: 'm1' }, { channelId: 'c1' }],
         ...[{ outcome: 'broken' }, { channelId: 'c0', outcome: 'complete', keyId: 'k0' }],
+        ...metadataNames.map((name) => ({ metadata: { name, value: 'v1' } })),
+        { keyId: 'k1', metadata: { name: 'team', value: 'v0' } },
       ] as const;
 
       for (const filter of filters) {
         const matching = records.filter((record) =>
-          Object.entries(filter).every(([name, value]) => Reflect.get(record, name) === value),
+          Object.entries(filter).every(([name, value]) =>
+            typeof value === 'string'
+              ? Reflect.get(record, name) === value
+              : nameOf(record, `metadata.${value.name}`) === value.value,
+          ),
         );
         const query = { by: 'day', fromMs: 0, toMs: startMs + 9 * dayMs, ...filter } as const;
         const rows = await log.usageReport(query);
@@ -110,6 +116,7 @@ export function usageQueryCases(open: OpenUsageLog): void {
       [3, { keyId: 'k1' }],
       [4, { fromMs: startMs + dayMs, toMs: startMs + 3 * dayMs }],
       [2, { requestId: 'req_7' }],
+      [2, { metadata: { name: 'team', value: 'v0' } }],
     ])('of %d with the filter %j have every record once, in both orders', async (limit, filter) => {
       const log = opened();
       for (const record of randomRecords(60)) await log.record(record);

@@ -9,11 +9,13 @@ import { callOutcomes } from '../../ports/usage-sink.ts';
 import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
 import { columnGroupings } from '../../stores/sql/usage-report.ts';
 import { invalid } from '../admin-error.ts';
+import type { NamesOf } from '../names.ts';
 import {
   anId,
   get,
   groupings,
   integer,
+  metadataFilter,
   nanos,
   nowQuery,
   paging,
@@ -31,8 +33,11 @@ const filter = {
   ...selection,
   channelId: shortText.exactOptional(),
   outcome: z.enum(callOutcomes).exactOptional(),
+  metadata: metadataFilter.exactOptional(),
 };
 const requestId = shortText.exactOptional();
+const nameKinds = ['key', 'model', 'channel', 'group', 'code', 'metadata'] as const;
+const namesForm = 'must be key, model, channel, group, code, metadata or metadata.<name>';
 const names = [...columnGroupings, 'metadata\\.[^,]+'];
 const keysForm = 'must be one or two groupings: key,model';
 const report = {
@@ -122,6 +127,21 @@ export const callRoutes: readonly Route[] = [
   }),
   route({
     ...get,
+    path: '/names',
+    summary: 'Up to 50 names of keys, models and the like that have a text: of=key&q=team',
+    query: z.strictObject({
+      of: z
+        .string(namesForm)
+        .max(256)
+        .regex(/^(?:key|model|channel|group|code|metadata(?:\..+)?)$/s, namesForm)
+        .transform(namesOf),
+      q: shortText.exactOptional(),
+    }),
+    reply: 'Names',
+    run: async ({ admin, query }) => ({ json: { data: await admin.names(query) } }),
+  }),
+  route({
+    ...get,
     path: '/usage',
     summary: 'Sums of the log by one or two groupings: by=key,model',
     query: z.strictObject({
@@ -206,6 +226,12 @@ function isLongYear(year: number): boolean {
   return periodName({ period: 'week' }, Date.UTC(year, 11, 28)).endsWith('53');
 }
 
+/** The kind of names of a text that has its form. */
+function namesOf(text: string): NamesOf {
+  const kind = nameKinds.find((known) => known === text);
+  return kind ?? `metadata.${text.slice('metadata.'.length)}`;
+}
+
 const reasonsForm = 'must be one or two groupings: code,reason';
 const refusalReport = z.strictObject({
   by: groupings({ form: reasonsForm, maxLength: 64, names: refusalGroupings }, (text) =>
@@ -234,8 +260,8 @@ export const refusalRoutes: readonly Route[] = [
     summary: 'Why requests were refused lately: by the log, else by this process',
     query: z.strictObject({
       fromMs: integer,
-      keyId: selection.keyId,
-      modelId: selection.modelId,
+      toMs: integer.exactOptional(),
+      ...selection,
       code: shortText.exactOptional(),
     }),
     reply: 'RefusalReasons',

@@ -51,6 +51,7 @@ export interface Replies {
   readonly Key: KeySummary;
   readonly KeyPage: Page<KeySummary>;
   readonly Models: { readonly data: readonly ModelChannels[] };
+  readonly Names: { readonly data: readonly string[] };
   readonly Now: Now;
   readonly Owner: OwnerSummary;
   readonly OwnerDetail: OwnerDetail;

@@ -172,6 +172,15 @@ export const selection = {
   modelId: shortText.exactOptional(),
 };
 
+const metadataForm = 'must be a name and a value: user=ada';
+/** Calls by their metadata: the name is what comes before the first `=`. */
+export const metadataFilter = matching(/^[^=]+=/, metadataForm)
+  .max(512, metadataForm)
+  .transform((text) => {
+    const at = text.indexOf('=');
+    return { name: text.slice(0, at), value: text.slice(at + 1) };
+  });
+
 export function usageGroupingOf(text: string): UsageGrouping | undefined {
   const known = columnGroupings.find((grouping) => grouping === text);
   const [, name] = /^metadata\.(.+)$/s.exec(text) ?? [];

@@ -260,6 +260,7 @@ export type Now = Reply<'Now'>;
 export type Bucket = Now['buckets'][number];
 export type Severity = Now['sentence'][number]['severity'];
 export type Attention = Now['attention'][number];
+export type NamesReply = Reply<'Names'>;
 export type RefusalCount = Now['refusals'][number];
 export type RefusalReason = Reply<'RefusalReasons'>['data'][number];
 export type CallPage = Reply<'CallPage'>;

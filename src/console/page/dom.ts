@@ -18,7 +18,15 @@ type OfValues =
   | 'step'
   | 'rows'
   | 'accept';
-type OfSwitches = 'selected' | 'checked' | 'disabled' | 'required' | 'readonly' | 'hidden' | 'open';
+type OfSwitches =
+  | 'label'
+  | 'selected'
+  | 'checked'
+  | 'disabled'
+  | 'required'
+  | 'readonly'
+  | 'hidden'
+  | 'open';
 type OfOthers = 'href' | 'download' | 'scope' | 'colspan' | 'datetime' | `popover${'' | 'target'}`;
 type AttributeName = OfAll | OfFields | OfValues | OfSwitches | OfOthers;
 

@@ -135,7 +135,8 @@ export function rateOf(count: number, ms: number): readonly [rate: string, unit:
     ['/h', 3_600_000],
     ['/day', 86_400_000],
   ] as const;
-  const [unit, unitMs] = units.find(([, length]) => (count / ms) * length >= 1) ?? units[0];
+  const [unit, unitMs] =
+    units.find(([, length]) => (count / ms) * length >= 1) ?? (count === 0 ? units[1] : units[3]);
   const rate = (count / ms) * unitMs;
   return [rate >= 10 ? countText(Math.round(rate)) : rate.toFixed(rate === 0 ? 0 : 1), unit];
 }
@@ -194,6 +195,11 @@ export function clockText(
   return day === today ? clock : `${dayText(ms)} ${clock}`;
 }
 
+/** The local time alone, for lists that name the day. */
+export function timeText(ms: number): string {
+  return clock.format(ms);
+}
+
 export function minuteText(ms: number): string {
   return localText(ms, minuteForm);
 }
@@ -230,10 +236,12 @@ export function agoText(ms: number, nowMs: number): string {
   return span >= 0 ? `${spanText(span)} ago` : `in ${spanText(-span)}`;
 }
 
-/** A phrase of the docs as a sentence: `Replace the credential.` */
+/** A phrase of the docs as a sentence: `Replace the credential.` An id at its start stays. */
 export function sentence(phrase: string): string {
   const whole = /[.?!]$/.test(phrase) ? phrase : `${phrase}.`;
-  return whole.charAt(0).toUpperCase() + whole.slice(1);
+  return /^[a-z’']+(?:[ ,]|.$)/.test(whole)
+    ? whole.charAt(0).toUpperCase() + whole.slice(1)
+    : whole;
 }
 
 /** `caller_left` as words: `caller left`. */

@@ -111,20 +111,37 @@ interface TableInput<T> {
   /** What a click on a row does, in addition to the link in it. */
   open?(row: T): void;
   rowClass?(row: T): string | undefined;
+  /** A class of the table, for its cards. */
+  readonly look?: string;
+  /** What rows that follow each other share, such as their day: a line before the first of them. */
+  group?(row: T): string;
 }
 
 export function table<T>(input: TableInput<T>): HTMLElement {
-  const { label, columns, rows } = input;
+  const { label, columns, rows, look, group } = input;
   const head = columns.map(({ head: name, kind = 'text' }) =>
     el('th', { scope: 'col', class: kind }, name),
   );
   return el('div', { class: 'table-place' }, [
-    el('table', { class: 'cards' }, [
+    el('table', { class: look === undefined ? 'cards' : `cards cards-${look}` }, [
       el('caption', { class: 'only-read' }, label),
       el('thead', {}, el('tr', {}, head)),
-      el('tbody', {}, [rows.map((row) => rowOf(row, input))]),
+      el('tbody', {}, [
+        rows.map((row, index) => {
+          const before = rows[index - 1];
+          const name = group?.(row);
+          const isFirst = before === undefined || group?.(before) !== name;
+          return [isFirst ? dividerOf(name, columns.length) : undefined, rowOf(row, input)];
+        }),
+      ]),
     ]),
   ]);
+}
+
+function dividerOf(name: string | undefined, columns: number): Child {
+  if (name === undefined) return undefined;
+  const head = el('th', { colspan: String(columns), scope: 'rowgroup' }, name);
+  return el('tr', { class: 'divider' }, head);
 }
 
 function rowOf<T>(row: T, { columns, keyOf, open, rowClass }: TableInput<T>): HTMLElement {

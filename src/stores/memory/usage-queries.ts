@@ -118,7 +118,9 @@ function matches(record: UsageRecord, filter: UsageRecordFilter): boolean {
     is(filter.modelId, record.modelId) &&
     is(filter.channelId, record.channelId) &&
     is(filter.outcome, record.outcome) &&
-    is(filter.requestId, record.requestId)
+    is(filter.requestId, record.requestId) &&
+    (filter.metadata === undefined ||
+      metadataOf(record, filter.metadata.name) === filter.metadata.value)
   );
 }
 
@@ -193,11 +195,7 @@ function timeOf({ startedAtMs }: UsageRecord): string {
 }
 
 function nameOf(record: UsageRecord, grouping: CheckedGrouping): string {
-  if ('metadataName' in grouping) {
-    const { metadata = {} } = record;
-    const { metadataName } = grouping;
-    return Object.hasOwn(metadata, metadataName) ? (metadata[metadataName] ?? '') : '';
-  }
+  if ('metadataName' in grouping) return metadataOf(record, grouping.metadataName) ?? '';
   switch (grouping.column) {
     case 'key':
       return record.keyId;
@@ -216,6 +214,10 @@ function nameOf(record: UsageRecord, grouping: CheckedGrouping): string {
     default:
       return record.outcome;
   }
+}
+
+function metadataOf({ metadata = {} }: UsageRecord, name: string): string | undefined {
+  return Object.hasOwn(metadata, name) ? metadata[name] : undefined;
 }
 
 function chargesOf(

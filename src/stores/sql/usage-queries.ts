@@ -116,11 +116,11 @@ async function pageFrom(
 }
 
 /** The values of the filter of the statements. */
-function filterValues(
-  { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, channelId, outcome }: UsageFilter,
-  fromMs: number,
-): readonly SqlValue[] {
-  const names = [keyId, group, modelId, channelId, outcome].map((name) => name ?? null);
+function filterValues(filter: UsageFilter, fromMs: number): readonly SqlValue[] {
+  const { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId, channelId, outcome } = filter;
+  const { name, value } = filter.metadata ?? {};
+  const texts = [keyId, group, modelId, channelId, outcome, name, value];
+  const names = texts.map((text) => text ?? null);
   return [BigInt(fromMs), BigInt(toMs), ...names];
 }
 

@@ -17,6 +17,8 @@ export interface UsageFilter {
   /** The channel that served the call, or that was tried last. */
   readonly channelId?: string;
   readonly outcome?: CallOutcome;
+  /** Only calls whose metadata have this value under this name. */
+  readonly metadata?: { readonly name: string; readonly value: string };
 }
 
 /** Selects single records. */
@@ -276,6 +278,7 @@ export function selectedNames(
 /** @throws RangeError where the filter is not valid */
 export function checkFilter(filter: UsageRecordFilter): void {
   const { fromMs, toMs, keyId, group, modelId, channelId, outcome, requestId } = filter;
+  const { name: metadataName, value: metadataValue } = filter.metadata ?? {};
   for (const time of [fromMs, toMs]) {
     if (time !== undefined && !Number.isSafeInteger(time)) {
       refuse('fromMs and toMs must be Unix milliseconds');
@@ -285,7 +288,8 @@ export function checkFilter(filter: UsageRecordFilter): void {
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
     refuse('fromMs must not be after toMs');
   }
-  for (const name of [keyId, group, modelId, channelId, outcome, requestId]) {
+  const ofMetadata = [metadataName, metadataValue];
+  for (const name of [keyId, group, modelId, channelId, outcome, requestId, ...ofMetadata]) {
     if (name !== undefined && !isStorableText(name)) {
       refuse('a name must be text without NUL and lone surrogates');
     }

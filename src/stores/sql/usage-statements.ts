@@ -30,13 +30,13 @@ WHERE excluded.revision > known.revision`,
 };
 
 /** The number of parameters of a filter. */
-const filterValueCount = 7;
+const filterValueCount = 9;
 
 export function usageStatements(dialect: SqlDialect) {
   const { table, items } = dialect;
   const usage = table('usage');
   return {
-    ...pages(usage),
+    ...pages(dialect),
     report: (groupings: readonly CheckedGrouping[]) => reportOf(dialect, groupings, sums),
     latencies: (groupings: readonly CheckedGrouping[]) =>
       reportOf(dialect, groupings, 'count(*) AS calls', [
@@ -57,7 +57,7 @@ WHERE l.value ->> 'heldNanos' <> '0'
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
 
     firstBytes: `
-SELECT ${bucketIn('first_byte_ms')} AS bucket, count(*) AS calls${filtered(usage)}
+SELECT ${bucketIn('first_byte_ms')} AS bucket, count(*) AS calls${filtered(dialect)}
   AND first_byte_ms IS NOT NULL GROUP BY 1`,
 
     // One index lookup for each key.
@@ -77,15 +77,16 @@ DELETE FROM ${usage} WHERE seq IN (
   };
 }
 
-function filtered(usage: string, time = 'started_at_ms'): string {
+function filtered({ table, member }: SqlDialect, time = 'started_at_ms'): string {
   return `
-FROM ${usage} AS u
+FROM ${table('usage')} AS u
 WHERE ${time} >= ${whole('$1')} AND ${time} < ${whole('$2')}
   AND ${matches('key_id', '$3')}
   AND ${matches('key_group', '$4')}
   AND ${matches('model_id', '$5')}
   AND ${matches('channel_id', '$6')}
-  AND ${matches('outcome', '$7')}`;
+  AND ${matches('outcome', '$7')}
+  AND (CAST($8 AS text) IS NULL OR ${member('u.metadata', '$8')} = $9)`;
 }
 
 /**
@@ -94,11 +95,12 @@ WHERE ${time} >= ${whole('$1')} AND ${time} < ${whole('$2')}
  * @param parts what each row of names is divided into, as columns
  */
 function reportOf(
-  { table, utcDay, utcHour, member }: SqlDialect,
+  dialect: SqlDialect,
   groupings: readonly CheckedGrouping[],
   selected: string,
   parts: readonly string[] = [],
 ): { readonly sql: string; readonly metadataNames: readonly string[] } {
+  const { utcDay, utcHour, member } = dialect;
   const columns: Readonly<Record<ColumnGrouping, string>> = {
     key: 'key_id',
     group: 'key_group',
@@ -117,11 +119,11 @@ function reportOf(
   const positions = [...groupings, ...parts].map((_, index) => index + 1).join(', ');
   const order = ` GROUP BY ${positions} ORDER BY ${positions}`;
   const columnsOf = [clause, ...parts, selected].join(', ');
-  return { sql: `SELECT ${columnsOf}${filtered(table('usage'))}${order}`, metadataNames };
+  return { sql: `SELECT ${columnsOf}${filtered(dialect)}${order}`, metadataNames };
 }
 
 /** Pages of all calls, and of those of one request id, in both orders. */
-function pages(usage: string) {
+function pages(dialect: SqlDialect) {
   const columns = usageColumns.map(({ name, type }) =>
     readAsText.includes(type) ? `CAST(u.${name} AS text) AS ${name}` : `u.${name}`,
   );
@@ -137,10 +139,10 @@ ORDER BY ${time} DESC, ${seq} DESC ${limit}`,
   };
   const next = filterValueCount + 1;
   return {
-    page: page(filtered(usage), ['u.started_at_ms', 'u.seq'], next),
+    page: page(filtered(dialect), ['u.started_at_ms', 'u.seq'], next),
     // The unary plus makes SQLite search by the request id, and not by the time.
     pageOfRequest: page(
-      `${filtered(usage, '+u.started_at_ms')} AND request_id = $${next}`,
+      `${filtered(dialect, '+u.started_at_ms')} AND request_id = $${next}`,
       ['+u.started_at_ms', '+u.seq'],
       next + 1,
     ),

@@ -15,7 +15,7 @@ import { button, type Child, copyText, el, icon, refill } from '../dom.ts';
 import { amountField } from '../field.ts';
 import { durationText, moneyText, sentence, wordsOf } from '../format.ts';
 import { empty, failure } from '../panel.ts';
-import { callFacts, callMoney, outcomeBadge, refusalFacts } from './call-facts.ts';
+import { callFacts, callMoney, outcomeBadge, outcomeHints, refusalFacts } from './call-facts.ts';
 import { keysFound } from './keys/key-table.ts';
 
 /** Creates the closed sheet; `changed` is called after a call was resolved. */
@@ -80,7 +80,11 @@ function partsOf(
 
 function callPart(call: CallDetail, page: PageContext, resolved: () => void): HTMLElement {
   return el('article', { class: 'request' }, [
-    el('div', {}, outcomeBadge(call), call.isInDoubt ? undefined : whyOf(call)),
+    el('div', {}, [
+      outcomeBadge(call),
+      el('p', { class: 'hint' }, sentence(outcomeHints[call.outcome] ?? call.outcome)),
+      call.isInDoubt ? undefined : whyOf(call),
+    ]),
     call.isInDoubt ? resolveForm(call, page, resolved) : undefined,
     callMoney(call),
     timeline(call),

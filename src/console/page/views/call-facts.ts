@@ -139,7 +139,17 @@ const refusalLook: Look = { tone: 'warn', icon: 'off' };
 /** A call that may have run, and whose hold has ended: charged nothing, or by the operator. */
 const failedLook: Look = { tone: 'bad', icon: 'bad' };
 
-export const outcomeNames: readonly string[] = [...Object.keys(looks), 'refused'];
+/** What each outcome means. */
+export const outcomeHints: Readonly<Record<string, string>> = {
+  complete: 'the caller got the whole reply',
+  caller_left: 'the caller disconnected before the end',
+  refused: 'before anything was held',
+  not_run: 'no upstream ran it',
+  truncated: 'the upstream ended the reply early',
+  broken: 'the reply failed on its way',
+  cut: 'the gateway ended the reply',
+  unknown: 'nobody saw how it ended',
+};
 
 export function outcomeWord(outcome: string): string {
   return outcome === 'unknown' ? 'failed or in doubt' : wordsOf(outcome);
@@ -150,16 +160,23 @@ export function outcomeBadge(row: Call | Refusal): Child {
   const { reason, status } = row;
   const more = [reason === null ? '' : wordsOf(reason), status === 200 ? '' : String(status)];
   return el('span', { class: 'outcome' }, [
-    el('span', { class: `badge badge-${tone}` }, icon(name), word),
+    el('span', { class: `badge badge-${tone}`, title: hintOf(row) }, icon(name), word),
     el('span', { class: 'reason' }, more.filter((text) => text !== '').join(', ')),
   ]);
+}
+
+function hintOf(row: Call | Refusal): string | undefined {
+  return row.kind === 'refusal' ? (row.meaning ?? undefined) : outcomeHints[row.outcome];
 }
 
 function badgeOf(row: Call | Refusal): Look & { readonly word: string } {
   if (row.kind === 'refusal') return { ...refusalLook, word: row.code };
   const { outcome, booked } = row;
   const look = looks[outcome] ?? { tone: 'off', icon: 'question' };
-  if (outcome !== 'unknown') return { ...look, word: wordsOf(outcome) };
+  if (outcome !== 'unknown') {
+    const isFailed = look.tone === 'bad';
+    return { ...look, word: isFailed ? `failed › ${wordsOf(outcome)}` : wordsOf(outcome) };
+  }
   return booked ? { ...failedLook, word: 'failed' } : { ...look, word: 'in doubt' };
 }
 

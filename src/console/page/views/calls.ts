@@ -1,29 +1,32 @@
 /**
- * Calls: the search for a request id first, then filters over the list. Never their content: the
- * gateway keeps none.
+ * Calls: the search for a request id first, then filters over the list, in which refused requests
+ * are an outcome among the others. Never their content: the gateway keeps none.
  */
 import type { Call, CallPage, Refusal, RefusalReason } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
-import { type Child, el, link, refill, timeOf } from '../dom.ts';
-import { searchField } from '../field.ts';
-import { clockText, countText, durationText, exactMoney, moneyColumn, wordsOf } from '../format.ts';
+import { button, type Child, copyText, el, icon, link, timeOf } from '../dom.ts';
+import { countText, dayText, durationText, exactMoney, moneyColumn, timeText } from '../format.ts';
 import { type Column, empty, pager, panel, table } from '../panel.ts';
 import { windowOf } from '../range.ts';
 import type { Route } from '../route.ts';
 import { callDrawer } from './call-drawer.ts';
-import { outcomeBadge, outcomeNames, outcomeWord, refusalTable } from './call-facts.ts';
+import { outcomeBadge, refusalTable } from './call-facts.ts';
+import { callFilters } from './call-filters.ts';
+import { firstCall } from './first-call.ts';
 
 export function callsView(page: PageContext): View {
   const filters = callFilters(page);
   const pages = pager(() => list.load());
   const drawer = callDrawer(page, () => list.load());
+  const exports = el('span', { class: 'exports' });
   const list = panel<Found>({
     title: 'Calls',
     what: 'calls',
-    tools: pages.node,
+    tools: [exports, pages.node],
     load: (signal) => load(page, pages.after(), signal),
     render: (found) => {
       pages.show(found.next);
+      exports.replaceChildren(...exportsOf(page));
       return rowsOf(found, page);
     },
   });
@@ -46,26 +49,31 @@ export function callsView(page: PageContext): View {
   };
 }
 
-/** A page of the list and, if it is one of refused requests, how many there were and why. */
+/** A page of the list, and how often requests were refused in its window, and why. */
 interface Found extends CallPage {
-  readonly reasons: readonly RefusalReason[] | undefined;
+  readonly reasons: readonly RefusalReason[];
 }
 
 async function load(page: PageContext, after: string | undefined, signal: AbortSignal) {
-  const query = queryOf(page, after);
-  const { code, outcome, keyId, modelId, fromMs } = query;
-  const isRefused = (code ?? '') !== '' || outcome === 'refused';
+  const { outcome, channelId, metadata, ...query } = queryOf(page);
+  const { fromMs, toMs, ...names } = query;
+  // Sums of everything are those of Now; a refused request has no channel and no metadata.
+  const isSummed =
+    (outcome === undefined || outcome === 'refused') &&
+    channelId === undefined &&
+    metadata === undefined &&
+    (outcome === 'refused' || Object.values(names).some((name) => name !== undefined));
   const [calls, reasons] = await Promise.all([
-    page.api.get<CallPage>('/calls', query, signal),
-    isRefused
+    page.api.get<CallPage>('/calls', { ...query, outcome, channelId, metadata, after }, signal),
+    isSummed
       ? page.api.get<{ readonly data: readonly RefusalReason[] }>(
           '/refusals/reasons',
-          { code, keyId, modelId, fromMs },
+          query,
           signal,
         )
-      : undefined,
+      : { data: [] },
   ]);
-  return { ...calls, reasons: reasons?.data };
+  return { ...calls, reasons: reasons.data };
 }
 
 /** The drawer opens and closes over the same list. */
@@ -73,22 +81,67 @@ function listKeyOf({ range, params }: Route): string {
   return JSON.stringify([range, params]);
 }
 
-function queryOf(page: PageContext, after: string | undefined): Record<string, string | undefined> {
+/** An id is searched for in the whole log, and not by this. */
+function queryOf(page: PageContext) {
   const { range, params } = page.route();
-  const { code, outcome, key, model, channel } = params;
-  // An id is searched for in the whole log.
+  const named = (name: string): string | undefined =>
+    params[name] === '' ? undefined : params[name];
   const { fromMs, toMs } = windowOf(range, page.nowMs());
-  const span = { fromMs: String(fromMs), toMs: String(toMs) };
-  return { code, outcome, keyId: key, modelId: model, channelId: channel, ...span, after };
+  return {
+    fromMs: String(fromMs),
+    toMs: String(toMs),
+    keyId: named('key'),
+    modelId: named('model'),
+    group: named('group'),
+    code: named('code'),
+    channelId: named('channel'),
+    outcome: named('outcome'),
+    metadata: named('metadata'),
+  };
 }
 
-function rowsOf({ data, source, reasons }: Found, page: PageContext): Child {
+/** Files of what is shown: of the calls, and of the counts of refused requests. */
+function exportsOf(page: PageContext): readonly HTMLElement[] {
+  const { outcome, code, channelId, metadata, ...query } = queryOf(page);
+  const { usageRecords, refusalReports } = page.session.capabilities;
+  const ofCalls = outcome !== 'refused' && code === undefined && usageRecords;
+  const hasRefusals = outcome === undefined || outcome === 'refused';
+  const ofRefusals =
+    hasRefusals && channelId === undefined && metadata === undefined && refusalReports;
+  const by = query.keyId === undefined ? 'key,code' : 'day,code';
+  const files = [
+    ofCalls
+      ? csvLink(page, 'calls.csv', 'CSV', { ...query, outcome, channelId, metadata })
+      : undefined,
+    ofRefusals
+      ? csvLink(page, 'refusals.csv', 'CSV of refusals', { ...query, code, by })
+      : undefined,
+  ];
+  return files.filter((file) => file !== undefined);
+}
+
+function csvLink(
+  page: PageContext,
+  file: string,
+  label: string,
+  query: Readonly<Record<string, string | undefined>>,
+): HTMLElement {
+  const url = page.api.urlOf(`/${file}`, query);
+  return link(url, [icon('download'), label], { class: 'button', download: file });
+}
+
+function rowsOf({ data, source, reasons, next }: Found, page: PageContext): Child {
+  const { outcome, code } = queryOf(page);
+  const isRefused = outcome === 'refused' || code !== undefined;
+  const { text } = windowOf(page.route().range, page.nowMs());
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   const calls =
-    source === 'log' ? 'Calls of all processes, from the usage log' : 'The latest of this process';
-  const refused = 'Refused requests as far as this process remembers them: the latest of each key.';
-  const note = el('p', { class: 'note' }, reasons === undefined ? `${calls}. ${refused}` : refused);
-  const sums = reasons === undefined ? undefined : refusalTable(reasons, page);
-  if (data.length === 0 && (reasons?.length ?? 0) > 0) return [sums, note];
+    source === 'log' ? 'calls of all processes, from the usage log' : 'the latest of this process';
+  const refused = 'refused requests as far as this process remembers them (the latest of each key)';
+  const parts = isRefused ? refused : `${calls}; ${refused}`;
+  const note = el('p', { class: 'note' }, `Of ${text}: ${parts}. Times are of ${timeZone}.`);
+  const sums = reasons.length === 0 ? undefined : refusalTable(reasons, page);
+  if (data.length === 0 && next === null && sums !== undefined) return [sums, note];
   if (data.length === 0) return [emptyList(page), note];
   return [sums, callTable(data, page), note];
 }
@@ -96,107 +149,27 @@ function rowsOf({ data, source, reasons }: Found, page: PageContext): Child {
 function emptyList(page: PageContext): HTMLElement {
   const { params, range } = page.route();
   const { text } = windowOf(range, page.nowMs());
-  const filters = Object.entries(params).map(([name, value]) => `${name} ${wordsOf(value)}`);
-  if (filters.length > 0) {
-    return empty(
-      el('p', {}, `No call of ${text} matches: ${filters.join(', ')}.`),
-      link(page.href({ view: 'calls', params: {} }), 'Clear the filters', { class: 'button' }),
-    );
-  }
+  const filters = Object.entries(params).map(([name, value]) => `${name} ${value}`);
+  if (filters.length === 0) return firstCall(page, `No calls: ${text}. Make one:`);
   return empty(
-    el('p', {}, `No calls: ${text}. Make one:`),
-    el('pre', { class: 'code', tabindex: '0' }, el('code', {}, curlLine())),
+    el('p', {}, `No call of ${text} matches: ${filters.join(', ')}.`),
+    link(page.href({ view: 'calls', params: {} }), 'Clear the filters', { class: 'button' }),
   );
-}
-
-function curlLine(): string {
-  return (
-    `curl ${location.origin}/v1/chat/completions -H "authorization: Bearer $KEY" ` +
-    `-H "content-type: application/json" ` +
-    `-d '{"model":"…","messages":[{"role":"user","content":"Hello"}]}'`
-  );
-}
-
-const texts = [
-  { name: 'key', label: 'Key' },
-  { name: 'model', label: 'Model' },
-  { name: 'channel', label: 'Channel' },
-  { name: 'code', label: 'Refusal code' },
-] as const;
-
-function callFilters(page: PageContext): Pick<View, 'node' | 'show'> {
-  const fields = texts.map(({ name, label }) => ({ name, field: textField(name, label) }));
-  const outcome = outcomeField();
-  const clear = el('span', { class: 'clear' });
-  const apply = (): void => {
-    const params = Object.fromEntries(fields.map(({ name, field }) => [name, field.value.trim()]));
-    page.go({ view: 'calls', params: { ...params, outcome: outcome.value } });
-  };
-  for (const field of [outcome, ...fields.map(({ field }) => field)]) {
-    field.addEventListener('change', apply);
-  }
-  const labelled = fields.map(({ field }, index) => labelFor(texts[index]?.label ?? '', field));
-  return {
-    node: el('div', { class: 'filters' }, [
-      searchForm(page),
-      labelFor('Outcome', outcome),
-      labelled,
-      clear,
-    ]),
-    show: ({ params }) => {
-      for (const { name, field } of fields) field.value = params[name] ?? '';
-      outcome.value = params.outcome ?? '';
-      const isFiltered = Object.values(params).some((value) => value !== '');
-      const all = link(page.href({ view: 'calls' }), 'Clear', { 'data-focus': 'clear' });
-      refill(clear, isFiltered ? all : undefined);
-    },
-  };
-}
-
-/** Opens one request, wherever it is in the log. */
-function searchForm(page: PageContext): HTMLElement {
-  const { node, input, onSearch } = searchField('Find a request by its id', 'Request id');
-  onSearch(() => {
-    const id = input.value.trim();
-    if (id !== '') page.go({ view: 'calls', id, params: page.route().params });
-  });
-  return node;
-}
-
-function textField(name: string, label: string): HTMLInputElement {
-  return el('input', {
-    id: `filter-${name}`,
-    autocomplete: 'off',
-    spellcheck: 'false',
-    maxlength: '256',
-    placeholder: label === 'Refusal code' ? 'any code' : `any ${label.toLowerCase()}`,
-  });
-}
-
-function outcomeField(): HTMLSelectElement {
-  return el('select', { id: 'filter-outcome' }, [
-    el('option', { value: '' }, 'any outcome'),
-    outcomeNames.map((name) => el('option', { value: name }, outcomeWord(name))),
-  ]);
-}
-
-function labelFor(label: string, field: HTMLElement): HTMLElement {
-  return el('span', { class: 'filter' }, [
-    el('label', { for: field.id, class: 'only-read' }, label),
-    field,
-  ]);
 }
 
 type Row = Call | Refusal;
 
 function callTable(rows: readonly Row[], page: PageContext): HTMLElement {
   const money = moneyColumn(rows.map((row) => (row.kind === 'call' ? row.chargeNanos : null)));
+  const hasImages = rows.some((row) => row.kind === 'call' && (row.images ?? 0) > 0);
   return table<Row>({
     label: 'Calls, newest first',
-    columns: [...namesOf(page), ...measures, charge(money)],
+    look: 'calls',
+    columns: [...namesOf(page), ...measures, ...(hasImages ? [images] : []), charge(money)],
     rows,
     keyOf: (row) => (row.kind === 'call' ? row.reservationId : row.requestId),
     open: ({ requestId }) => page.go(placeOf(requestId, page)),
+    group: (row) => dayText(timeOfRow(row)),
   });
 }
 
@@ -205,21 +178,25 @@ function placeOf(requestId: string, page: PageContext) {
 }
 
 function namesOf(page: PageContext): readonly Column<Row>[] {
+  const { params } = page.route();
+  const of = (name: string, value: string | null): Child =>
+    idLink(value, page.href({ view: 'calls', params: { ...params, [name]: value ?? '' } }));
   return [
-    { head: 'time', cell: (row) => timeCell(row, page.nowMs()) },
-    {
-      head: 'request',
-      kind: 'main',
-      cell: ({ requestId }) =>
-        link(page.href(placeOf(requestId, page)), requestId, {
-          class: 'id',
-          'data-focus': requestId,
-        }),
-    },
+    { head: 'time', cell: (row) => timeOf(timeOfRow(row), timeText(timeOfRow(row))) },
+    { head: 'request', kind: 'main', cell: ({ requestId }) => requestCell(requestId, page) },
     { head: 'outcome', cell: outcomeBadge },
-    { head: 'key', cell: ({ keyId }) => idCell(keyId) },
-    { head: 'model', cell: (row) => idCell(modelOf(row)) },
-    { head: 'channel', cell: (row) => idCell(row.kind === 'call' ? row.channelId : null) },
+    {
+      head: 'key',
+      cell: ({ keyId }) => idLink(keyId, page.href({ view: 'keys', id: keyId ?? undefined })),
+    },
+    { head: 'model', cell: (row) => of('model', modelOf(row)) },
+    {
+      head: 'channel',
+      cell: (row) => {
+        const channel = row.kind === 'call' ? row.channelId : null;
+        return idLink(channel, page.href({ view: 'channels', params: { channel: channel ?? '' } }));
+      },
+    },
   ];
 }
 
@@ -228,6 +205,11 @@ const measures: readonly Column<Row>[] = [
   { head: 'duration', kind: 'number', cell: ofCall((call) => durationText(call.durationMs)) },
   { head: 'tokens', kind: 'number', cell: ofCall(tokensText) },
 ];
+const images: Column<Row> = {
+  head: 'images',
+  kind: 'number',
+  cell: ofCall((call) => countText(call.images)),
+};
 
 function charge(money: (nanos: string) => string): Column<Row> {
   return {
@@ -235,7 +217,7 @@ function charge(money: (nanos: string) => string): Column<Row> {
     kind: 'number',
     cell: ofCall(({ chargeNanos, booked, outcome }) => [
       el('span', { title: exactMoney(chargeNanos) }, money(chargeNanos)),
-      booked || outcome === 'unknown' ? undefined : el('span', { class: 'hint' }, ' not booked'),
+      booked || outcome === 'unknown' ? undefined : el('span', { class: 'below' }, 'not booked'),
     ]),
   };
 }
@@ -244,9 +226,8 @@ function ofCall(cell: (call: Call) => Child): (row: Row) => Child {
   return (row) => (row.kind === 'call' ? cell(row) : '–');
 }
 
-function timeCell(row: Row, nowMs: number): HTMLElement {
-  const ms = row.kind === 'call' ? row.startedAtMs : row.atMs;
-  return timeOf(ms, clockText(ms, nowMs));
+function timeOfRow(row: Row): number {
+  return row.kind === 'call' ? row.startedAtMs : row.atMs;
 }
 
 /** A refused request may have named a model that there is not. */
@@ -254,8 +235,31 @@ function modelOf(row: Row): string | null {
   return row.modelId ?? (row.kind === 'refusal' ? row.requestedModel : null);
 }
 
-function idCell(id: string | null): Child {
-  return id === null ? '–' : el('span', { class: 'id', title: id }, id);
+/** The id, and a button that copies it, which appears with the pointer or the focus. */
+function requestCell(requestId: string, page: PageContext): Child {
+  const copy = button(icon('copy'), () => copyText(requestId, 'The request id', page.announce), {
+    class: 'quiet copy',
+    'aria-label': `Copy ${requestId}`,
+  });
+  const href = page.href(placeOf(requestId, page));
+  const shown = link(href, middleCut(requestId), {
+    ...{ class: 'id', title: requestId, 'data-focus': requestId },
+    'aria-label': requestId,
+  });
+  return el('span', { class: 'copied' }, shown, copy);
+}
+
+function idLink(id: string | null, href: string): Child {
+  if (id === null) return '–';
+  const attributes = { class: 'id', title: id, 'aria-label': id };
+  return link(href, middleCut(id), attributes);
+}
+
+const longest = 22;
+
+/** Ids differ at both ends, so the middle is left out: `req_0198c…6b3f09`. */
+function middleCut(id: string): string {
+  return id.length <= longest ? id : `${id.slice(0, 11)}…${id.slice(-8)}`;
 }
 
 function tokensText({ inputTokens, outputTokens }: Call): string {

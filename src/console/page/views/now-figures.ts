@@ -7,14 +7,13 @@ import {
   exactMoney,
   minuteText,
   moneyText,
-  percentText,
   rateOf,
   sinceText,
   utcDayText,
 } from '../format.ts';
 
 export function figuresOf(now: Now): readonly HTMLElement[] {
-  return [callsFigure(now), successFigure(now), firstByteFigure(now), spendFigure(now)];
+  return [callsFigure(now), errorFigure(now), firstByteFigure(now), spendFigure(now)];
 }
 
 const dayMs = 86_400_000;
@@ -56,7 +55,7 @@ export function sumOf(
 
 /** The current bucket is incomplete, so the rate is that of the bucket before. */
 function callsFigure(now: Now): HTMLElement {
-  const { buckets, bucketMs, nowMs } = now;
+  const { buckets, bucketMs, dayBefore, nowMs } = now;
   const last = buckets.at(-2) ?? buckets.at(-1);
   const count = last === undefined ? 0 : totalOf(last);
   const [rate, unit] = rateOf(count, bucketMs);
@@ -70,9 +69,15 @@ function callsFigure(now: Now): HTMLElement {
       ` ${bucketText(last?.startMs ?? nowMs, bucketMs)}, `,
       el('b', {}, countText(total)),
       ` ${sinceText(sinceMsOf(now), nowMs)}`,
+      dayBefore === null ? undefined : `; a day before ${beforeText(dayBefore)}`,
     ],
     line: buckets.slice(0, -1).map(totalOf),
   });
+}
+
+/** The log knows all processes, and its calls are those that held something. */
+function beforeText(before: NonNullable<Now['dayBefore']>): string {
+  return `${countText(callsOf(before))} calls in all processes`;
 }
 
 function bucketText(ms: number, lengthMs: number): string {
@@ -80,36 +85,61 @@ function bucketText(ms: number, lengthMs: number): string {
   return `from ${minuteText(ms)} to ${minuteText(ms + lengthMs)}`;
 }
 
-function successFigure(now: Now): HTMLElement {
-  const { buckets, nowMs } = now;
-  const total = buckets.reduce((all, bucket) => all + totalOf(bucket), 0);
-  const parts = (['refused', 'failed', 'left'] as const).map((name) =>
+/** Failed of all calls; a refused request is no call, and most are mistakes of callers. */
+function errorFigure(now: Now): HTMLElement {
+  const { buckets, dayBefore, nowMs } = now;
+  const sums = (['complete', 'failed', 'left'] as const).map((name) => sumOf(now, name) ?? 0);
+  const [complete = 0, failed = 0, left = 0] = sums;
+  const parts = (['failed', 'refused', 'left'] as const).map((name) =>
     el('span', { class: 'part' }, [
       el('span', { class: `swatch swatch--${name}`, 'aria-hidden': 'true' }),
       `${countText(sumOf(now, name))} ${name}`,
     ]),
   );
   return figure({
-    name: 'success',
-    label: `Complete ${sinceText(sinceMsOf(now), nowMs)}`,
-    value: total === 0 ? '–' : percentText((sumOf(now, 'complete') ?? 0) / total),
-    more: parts,
-    line: buckets.map((bucket) => shareOfComplete(bucket)),
+    name: 'errors',
+    label: `Error rate ${sinceText(sinceMsOf(now), nowMs)}`,
+    value: shareText(failed, complete + failed + left),
+    more: [
+      parts,
+      dayBefore === null
+        ? undefined
+        : el(
+            'span',
+            { class: 'part' },
+            `${shareText(dayBefore.failed, callsOf(dayBefore))} a day before`,
+          ),
+    ],
+    line: buckets.map((bucket) => {
+      const calls = callsOf(bucket);
+      return calls === 0 ? undefined : bucket.failed / calls;
+    }),
   });
 }
 
-function shareOfComplete(bucket: Bucket): number | undefined {
-  const total = totalOf(bucket);
-  return total === 0 ? undefined : bucket.complete / total;
+/** Rounded up, so that no failure reads as none. */
+function shareText(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  return `${(Math.ceil((1_000 * part) / whole) / 10).toFixed(1)} %`;
+}
+
+function callsOf({ complete, failed, left }: Pick<Bucket, 'complete' | 'failed' | 'left'>): number {
+  return complete + failed + left;
 }
 
 function firstByteFigure(now: Now): HTMLElement {
-  const { buckets, firstByteP50Ms, firstByteP95Ms, nowMs } = now;
+  const { buckets, firstByteP50Ms, firstByteP95Ms, dayBefore, nowMs } = now;
   return figure({
     name: 'first-byte',
     label: `First byte ${sinceText(sinceMsOf(now), nowMs)}`,
     value: durationText(firstByteP50Ms),
-    more: ['median; 95 % within ', el('b', {}, durationText(firstByteP95Ms))],
+    more: [
+      'median; p95 ',
+      el('b', {}, durationText(firstByteP95Ms)),
+      dayBefore === null || dayBefore.firstByteP95Ms === null
+        ? undefined
+        : `, ${durationText(dayBefore.firstByteP95Ms)} a day before`,
+    ],
     line: buckets.map(({ firstByteP50Ms: value }) => value ?? undefined),
   });
 }

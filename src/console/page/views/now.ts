@@ -12,6 +12,7 @@ import {
   dayText,
   minuteText,
   refusalsOf,
+  sentence,
   sinceText,
   utcDayText,
 } from '../format.ts';
@@ -50,7 +51,7 @@ function nowParts() {
   const chart = outcomeChart();
   const heading = el('h2', {}, 'Requests');
   const source = el('p', { class: 'note' });
-  const sentence = el('div', { class: 'sentence-place' });
+  const headline = el('div', { class: 'sentence-place' });
   const figures = el('div', { class: 'figures' });
   const attention = el('div', { class: 'panel-body' });
   const refusals = el('div', { class: 'panel-body' });
@@ -58,13 +59,13 @@ function nowParts() {
   const requests = titledSection(heading, el('div', { class: 'panel-body' }, chart.node, source));
   return {
     node: el('div', { class: 'now', hidden: true }, [
-      sentence,
+      headline,
       figures,
       el('div', { class: 'split' }, requests, section('Needs attention', undefined, attention)),
       section('Refused, and why', refusedSince, refusals),
     ]),
     update: (now: Now, page: PageContext): void => {
-      refill(sentence, sentenceOf(now, page));
+      refill(headline, headlineOf(now, page));
       refill(figures, figuresOf(now));
       refill(heading, `Requests per ${bucketName(now)}`);
       refill(source, sourceText(now));
@@ -146,19 +147,25 @@ const kinds: Readonly<
   quota: { icon: 'key', word: 'Quota' },
   doubt: { icon: 'question', word: 'In doubt' },
   store: { icon: 'store', word: 'Store' },
+  refusal: { icon: 'off', word: 'Refused' },
   host: { icon: 'host', word: 'Host app' },
   settlement: { icon: 'money', word: 'Charge' },
 };
 
-function attentionList({ attention, nowMs }: Now, page: PageContext): HTMLElement {
-  if (attention.length === 0) return empty(icon('ok'), el('p', {}, 'Nothing needs a person.'));
+/** The worst problem is the headline, and not here again. */
+function attentionList({ sentence, attention, nowMs }: Now, page: PageContext): HTMLElement {
+  const rest = [...sentence.slice(1), ...attention];
+  if (rest.length === 0) {
+    const what = worstOf({ sentence }) === 'ok' ? 'Nothing' : 'Nothing else';
+    return empty(icon('ok'), el('p', {}, `${what} needs a person.`));
+  }
   return el('ul', { class: 'attention' }, [
-    attention.map((entry, index) => entryOf(entry, index, nowMs, page)),
+    rest.map((entry, index) => entryOf(entry, index, nowMs, page)),
   ]);
 }
 
 function entryOf(
-  { kind, text, href, sinceMs }: Attention,
+  { kind, text, detail, href, sinceMs }: Attention,
   index: number,
   nowMs: number,
   page: PageContext,
@@ -170,7 +177,12 @@ function entryOf(
       [
         icon(name),
         el('span', { class: 'attention-kind' }, word),
-        el('span', { class: 'attention-text' }, withoutIso(text, nowMs)),
+        el('span', { class: 'attention-text' }, [
+          el('span', {}, withoutIso(text, nowMs)),
+          detail === null
+            ? undefined
+            : el('span', { class: 'below' }, withoutIso(sentence(detail), nowMs)),
+        ]),
         sinceMs === null
           ? undefined
           : el('span', { class: 'attention-since' }, timeOf(sinceMs, agoText(sinceMs, nowMs))),
@@ -182,7 +194,7 @@ function entryOf(
 
 /** Replaces a time of the interface, such as when a channel is back, with a readable one. */
 function withoutIso(text: string, nowMs: number): string {
-  return text.replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/, (iso) => agoText(Date.parse(iso), nowMs));
+  return text.replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, (iso) => agoText(Date.parse(iso), nowMs));
 }
 
 export function worstOf({ sentence }: Pick<Now, 'sentence'>): Severity {
@@ -191,17 +203,24 @@ export function worstOf({ sentence }: Pick<Now, 'sentence'>): Severity {
   return severities.includes('warn') ? 'warn' : 'ok';
 }
 
-function sentenceOf(now: Now, page: PageContext): HTMLElement {
+/** The worst problem alone, in large type, with what is known about it. */
+function headlineOf(now: Now, page: PageContext): HTMLElement {
   const worst = worstOf(now);
-  const clauses = now.sentence.map(({ text, href, severity }, index) =>
+  const [first] = now.sentence;
+  if (first === undefined) return el('div', {});
+  const { text, detail, href, sinceMs, severity } = first;
+  const since = sinceMs === null ? '' : ` First ${agoText(sinceMs, now.nowMs)}.`;
+  const head =
     severity === 'ok'
       ? el('span', {}, text)
-      : link(linkOf(href, page), text, { class: `clause ${severity}`, 'data-focus': `c${index}` }),
-  );
+      : link(linkOf(href, page), text, { class: `clause ${severity}`, 'data-focus': 'c0' });
   return el('div', { class: `sentence ${worst}` }, [
     icon(worst),
     el('div', {}, [
-      el('p', { class: 'sentence-text' }, [clauses.flatMap((clause) => [clause, ' '])]),
+      el('p', { class: 'sentence-text' }, head),
+      detail === null
+        ? undefined
+        : el('p', { class: 'sentence-why' }, `${withoutIso(sentence(detail), now.nowMs)}${since}`),
       el('p', { class: 'sentence-more' }, moreOf(now)),
     ]),
   ]);

@@ -46,7 +46,8 @@ interface ShownKey {
 }
 
 async function load(id: string, page: PageContext, signal: AbortSignal): Promise<ShownKey> {
-  const fromMs = String(windowOf(page.route().range, page.nowMs()).fromMs);
+  // The reason may be older than the range in which other views are looked at.
+  const fromMs = String(windowOf('30d', page.nowMs()).fromMs);
   const [key, { data: refused }] = await Promise.all([
     page.api.get<Key>(`/keys/${encodeURIComponent(id)}`, {}, signal),
     page.api.get<{ readonly data: readonly RefusalReason[] }>(
@@ -112,7 +113,11 @@ function refusedLately(
   const budget = budgetOf(key);
   const canTopUp = canManage(page) && budget.balances?.length !== 0;
   return el('section', { class: 'balances' }, [
-    el('h3', {}, 'Refused lately'),
+    el('h3', {}, 'Refused in the last 30 days'),
+    link(
+      page.href({ view: 'calls', params: { key: key.id, outcome: 'refused' }, range: '30d' }),
+      'The requests',
+    ),
     refusalList(refused, page, ({ code }) =>
       code === 'insufficient_quota' && canTopUp
         ? button('Top up', () => topUpDialog(budget, page, done), {
