@@ -1,6 +1,6 @@
 /** What there is to choose from: keys, models, channels, groups, codes and metadata, by a search. */
 import { errorCodes } from '../errors.ts';
-import { modelChannels } from './channels.ts';
+import { modelChannels } from './channel-list.ts';
 import type { AdminDeps } from './deps.ts';
 import { setBounded } from './live.ts';
 import type { AdminUsageReports } from './usage.ts';

@@ -85,6 +85,7 @@ const portWords: Readonly<Record<PortName, string>> = {
   results: 'Replies to repeated calls can’t be kept',
   response_index: 'Stored responses can’t be found',
   items: 'Output items can’t be kept',
+  cluster: 'Switches of channels can’t be shared',
 };
 
 function storesDown({ state, nowMs }: Situation): readonly Clause[] {

@@ -150,7 +150,7 @@ export const shortText = z
   .max(256, 'must be text of 1 to 256 characters');
 
 /** The JSON schema of what a schema accepts. */
-export function schemaOf(schema: z.ZodType): object {
+export function schemaOf(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return rest;
 }

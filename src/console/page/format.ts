@@ -197,7 +197,7 @@ export function clockText(
 
 /** The local time alone, for lists that name the day. */
 export function timeText(ms: number): string {
-  return clock.format(ms);
+  return localText(ms, secondForm);
 }
 
 export function minuteText(ms: number): string {

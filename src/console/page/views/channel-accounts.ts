@@ -4,7 +4,7 @@ import { canManage, type PageContext } from '../context.ts';
 import { type Child, el, link, refill } from '../dom.ts';
 import { agoText, countText, durationText, moneyColumn, percentText, wordsOf } from '../format.ts';
 import { type Column, empty, panel, section, table } from '../panel.ts';
-import { rangeMs } from '../route.ts';
+import { liveRangeOf, windowOf } from '../range.ts';
 import { badge, type Grouping, nameCell, stateCell, switchButtons } from './channel-parts.ts';
 
 export function accountsPanel(page: PageContext): Grouping {
@@ -17,8 +17,8 @@ export function accountsPanel(page: PageContext): Grouping {
     title: 'Channels',
     what: 'accounts',
     load: (signal) => {
-      const toMs = Math.ceil(page.nowMs());
-      const span = { fromMs: String(toMs - rangeMs[page.route().range]), toMs: String(toMs) };
+      const { fromMs, toMs } = windowOf(liveRangeOf(page.route().range), page.nowMs());
+      const span = { fromMs: String(fromMs), toMs: String(toMs) };
       return page.api.get('/channels/accounts', span, signal);
     },
     render: (accounts) => {
