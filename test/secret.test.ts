@@ -100,7 +100,11 @@ describe('an issued key', () => {
       [{ id: 'a b' }, { id: '' }, { id: 5 }],
       'must be 1 to 128 printable ASCII characters without spaces.',
     ],
-    ['options.period', [{ period: 'year' }, { period: '' }], "must be 'total', 'day' or 'month'."],
+    [
+      'options.period',
+      [{ period: 'year' }, { period: '' }],
+      "must be 'total', 'day', 'week' or 'month'.",
+    ],
     [
       'options.limitNanos',
       [{ limitNanos: -1n }, { limitNanos: 5 }, { limitNanos: 2n ** 53n }],
@@ -125,7 +129,7 @@ describe('an issued key', () => {
     [
       'options.quota[0].period',
       [{ quota: [{ id: 'pool' }] }, { quota: [{ ...pool, period: 'week' }] }],
-      "must be 'total', 'day' or 'month'.",
+      "must be 'total', 'day', 'week' or 'month'.",
     ],
     [
       'options.quota[1].maxConcurrentCalls',

@@ -1,4 +1,4 @@
-/** What the audit trail has of a change of a key or an owner: what was requested, or was changed. */
+/** What the audit trail has of a change of a key or an owner: what was requested or changed. */
 import type { IssueKeyOptions } from '../issue-key.ts';
 import { jsonWithBigints } from '../json.ts';
 import type { ApiKey } from '../ports/key-store.ts';

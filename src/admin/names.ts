@@ -1,4 +1,4 @@
-/** What there is to choose from: keys, models, channels, groups, codes and metadata, by a search. */
+/** What there is to choose from: keys, models, channels, groups, codes, metadata, by a search. */
 import { errorCodes } from '../errors.ts';
 import { modelChannels } from './channel-list.ts';
 import type { AdminDeps } from './deps.ts';

@@ -20,8 +20,8 @@ import {
   type Given,
   usageError,
 } from './command.ts';
-import { storeChoice } from './config/config.ts';
 import { configFile } from './config/read.ts';
+import { storeChoice } from './config/store-choice.ts';
 import { printJson, progress, table } from './output.ts';
 import { askAdmin } from './requests.ts';
 import { actorOf, actorOption, allModels, withAdmin, withStores } from './stores/with-stores.ts';

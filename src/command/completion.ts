@@ -124,7 +124,8 @@ function fishScript(commands: readonly Command[]): string {
     [...words].map(([word, text]) => {
       const value = files.includes(word) ? ' -r -F' : others.includes(word) ? ' -x' : '';
       const what = word.startsWith('--') ? `-l ${word.slice(2)}${value}` : `-a ${word}`;
-      return `complete -c tollgate -n ${inFish(`__tollgate_at ${inFish(path)}`)} ${what} -d ${inFish(text)}`;
+      const place = inFish(`__tollgate_at ${inFish(path)}`);
+      return `complete -c tollgate -n ${place} ${what} -d ${inFish(text)}`;
     }),
   );
   const pairs = commands.flatMap(({ name }) => (name.includes(' ') ? [inFish(name)] : []));

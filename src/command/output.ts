@@ -54,7 +54,8 @@ export function numberColumn(values: readonly (number | bigint | undefined)[]): 
   });
   const decimals = Math.max(0, ...parts.map(([, fraction = '']) => fraction.length));
   return parts.map(([whole = '', fraction = '']) => {
-    const separated = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+    const [sign, digits] = whole.startsWith('-') ? ['-', whole.slice(1)] : ['', whole];
+    const separated = sign + (digits && BigInt(digits).toLocaleString('en-US'));
     const isWhole = decimals === 0 || whole === '-';
     return isWhole ? separated : `${separated}.${fraction.padEnd(decimals, '0')}`;
   });

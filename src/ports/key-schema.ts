@@ -24,6 +24,7 @@ export function fitsPeriod(limit: {
   return limit.anchorDay === undefined || limit.period === 'month';
 }
 
+/** What to write in place of an anchor day beside another period. */
 export const anchorForm = "must be beside the period 'month'";
 
 /** Each call compares its model with all of them. */

@@ -75,7 +75,10 @@ export interface ApiKey {
    * during a key's life.
    */
   readonly quotaPartition?: string;
-  /** How many calls of this key may run at once, whatever their models, checked in the same atomic step as the hold. */
+  /**
+   * How many calls of this key may run at once, whatever their models, checked in the same atomic
+   * step as the hold.
+   */
   readonly maxConcurrentCalls?: number;
   /**
    * How many calls and tokens the key may use per minute, hour and day: its own limits, lower ones

@@ -37,12 +37,14 @@ export function checkOwnerRecord(maker: string, owner: KeyOwner): void {
   });
 }
 
+/** Thrown where an owner is added whose id another one has. */
 export function ownerTaken(maker: string, id: string): ConfigurationError {
   return new ConfigurationError(
     `${maker}: there is an owner "${id}" already. Choose another id, or update it.`,
   );
 }
 
+/** Thrown where an owner is changed, or named by a key, that does not exist. */
 export function ownerMissing(maker: string, id: string): ConfigurationError {
   return new ConfigurationError(`${maker}: there is no owner "${id}". Add it to owners first.`);
 }

@@ -66,7 +66,7 @@ describe('npx tollgate', () => {
     [[], 'Usage:'],
     [['nonsense'], 'there is no command "nonsense"'],
     [['help', 'nonsense'], 'there is no command "nonsense"'],
-    [['keys'], 'keys needs a task: issue, rotate, list'],
+    [['keys'], 'keys needs a task: issue, list, show'],
     [['--versions'], 'must be a command'],
     [['serve', '--nonsense'], 'See npx tollgate serve --help'],
     [['serve', 'extra'], 'one argument too many'],
@@ -96,6 +96,7 @@ describe('the examples in the help', () => {
     ...channelChanges.map(({ name }) => name),
     'console link',
     'demo',
+    'notify test',
     'serve',
   ]);
 
@@ -108,6 +109,12 @@ describe('the examples in the help', () => {
     if (!example.includes('issue')) {
       await call('keys', 'issue', '--group', 'staff', '--limit', '5', '--id', 'ada');
     }
+    if (!/owners create/.test(example)) {
+      for (const owner of ['team-search', 'team-a', 'qa']) {
+        await call('owners', 'create', owner, '--limit', '5');
+      }
+    }
+    writeFileSync(join(folder.folder, 'keys.csv'), 'group,limit\nstaff,5\n');
     if (command.name.startsWith('catalog ')) await publishTwice(folder);
     const [text = ''] = example.split(/ >>? /);
     const words = text.match(/"[^"]*"|\S+/g) ?? [];
@@ -267,7 +274,7 @@ describe('a table', () => {
   });
 
   it.each([
-    [['keys', 'list'], /^No keys match\. /],
+    [['keys', 'list'], /^There are no keys yet\. /],
     [['usage', '--from', '2026-11-01', '--to', '2026-11-02'], /^No calls match from 2026-11-01T/],
     [['usage', 'refusals'], /^No recorded refusals match from .*"recordRefusals": true/],
     [['channels'], /^The catalog has no models\.\n/],

@@ -104,7 +104,9 @@ it.each([
     ...{ state: live.state, nowMs: fakeClock().now(), models: [], slowPorts: [], nearlySpent: [] },
     ...{ status: gateway.gateway.status(), isLogDown: false },
   };
-  expect(sentenceOf(situation)[0]?.text).toBe('The port quota is failing (ECONNREFUSED).');
+  const [worst] = sentenceOf(situation);
+  expect(worst?.text).toBe('The quota store can’t be used.');
+  expect(worst?.detail).toMatch(/ECONNREFUSED/);
   expect(
     attentionOf(situation)
       .map(({ text }) => text)

@@ -1,4 +1,4 @@
-/** Calls and refused requests in the page: filters that complete, sums, files, and small screens. */
+/** Calls and refused requests in the page: filters that complete, sums, files, small screens. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';

@@ -1,5 +1,5 @@
 /** Faulty handling of limits, adjustments and calls in doubt, with the case that detects each. */
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaBalance, QuotaStore } from '../../src/ports/quota-store.ts';
 import { newId } from '../../src/testing/contracts/quota/case-context.ts';
 
 /** A fault: the methods that differ from the correct store. */
@@ -165,6 +165,21 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
           (remaining, index) => remaining + (input.lines[index]?.amount ?? 0n),
         );
         return { ...result, available };
+      },
+    }),
+  ],
+  [
+    'states the balances of a charge without it',
+    'QS-63',
+    (correct) => ({
+      settle: async (input) => {
+        const result = await correct.settle(input);
+        if (!('balances' in result) || result.balances === undefined) return result;
+        const amounts = input.lines.map((line) => line.amount);
+        const before = ({ used, limit }: QuotaBalance, index: number) => ({
+          ...{ used: used - (amounts[index] ?? 0n), limit },
+        });
+        return { ...result, balances: result.balances.map(before) };
       },
     }),
   ],

@@ -4,12 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import type {
-  QuotaBalance,
-  QuotaLine,
-  QuotaStore,
-  ReserveInput,
-} from '../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { newId } from '../../src/testing/contracts/quota/case-context.ts';
 import { quotaStoreContract } from '../../src/testing/contracts/quota-store.ts';
@@ -190,21 +185,6 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
           });
         }
         return result;
-      },
-    }),
-  ],
-  [
-    'states the balances of a charge without it',
-    'QS-63',
-    (correct) => ({
-      settle: async (input) => {
-        const result = await correct.settle(input);
-        if (!('balances' in result) || result.balances === undefined) return result;
-        const amounts = input.lines.map((line) => line.amount);
-        const before = ({ used, limit }: QuotaBalance, index: number) => ({
-          ...{ used: used - (amounts[index] ?? 0n), limit },
-        });
-        return { ...result, balances: result.balances.map(before) };
       },
     }),
   ],

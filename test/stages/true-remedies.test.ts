@@ -78,6 +78,10 @@ function ofNewKey(value: unknown): Wrong {
   return thrownBy(() => issueKey(untyped(value)()), /^issueKey: (?:options\.?)?/);
 }
 
+/** A store adds `sharedRates` to a record; beside an owner there can be no `quotaPartition`. */
+const { sharedRates: _, quotaPartition: __, ...newKey } = keyRecord;
+const newKeyMembers = keyMembers.filter(([member]) => !/^(?:sharedR|quotaP)/.test(member));
+
 const subjects: readonly {
   readonly what: string;
   readonly valid: object;
@@ -85,7 +89,7 @@ const subjects: readonly {
   readonly check: (value: unknown) => Wrong;
 }[] = [
   { what: 'a key’s record', valid: keyRecord, members: keyMembers, check: ofKeyRecord },
-  { what: 'a new key', valid: keyRecord, members: keyMembers, check: ofNewKey },
+  { what: 'a new key', valid: newKey, members: newKeyMembers, check: ofNewKey },
   { what: 'a model’s record', valid: model, members: modelMembers, check: ofModelRecord },
   { what: 'a model of a catalog', valid: model, members: modelMembers, check: ofCatalog },
   { what: 'the options', valid: options, members: optionMembers, check: ofOptions },

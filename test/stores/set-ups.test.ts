@@ -54,7 +54,7 @@ const rows: readonly (readonly [
     'memoryQuotaStore',
     'limits[0].period',
     [null, 'month', 5].map((period) => [{ ...limit, period }]),
-    "must be '', 'YYYY-MM' or 'YYYY-MM-DD'.",
+    "must be '', 'YYYY-MM', 'YYYY-MM-DD', 'YYYY-Www' or 'YYYY-MM.DD'.",
   ],
   [
     'memoryQuotaStore',

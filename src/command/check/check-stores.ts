@@ -11,12 +11,8 @@ import { redisQuotaStore } from '../../stores/redis/quota-store.ts';
 import type { SqliteHandle } from '../../stores/sqlite/handle.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
 import { thrownCode } from '../../thrown.ts';
-import {
-  type RedisConfig,
-  type ServeConfig,
-  type StoreChoice,
-  storeChoice,
-} from '../config/config.ts';
+import type { RedisConfig, ServeConfig } from '../config/config.ts';
+import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
 import { type Finding, reasonOf, withCommand } from '../output.ts';
 import type { DatabaseName, Databases, OpenRedis, TriedDatabases } from '../stores/databases.ts';
 import { property } from '../stores/packages.ts';

@@ -23,14 +23,9 @@ import {
 import { isWeakSecret, secretKind } from '../../secret.ts';
 import type { Given } from '../command.ts';
 import { listedPrices } from '../stores/packages.ts';
-import {
-  configForm,
-  defaultPorts,
-  type ServeConfig,
-  type StoreName,
-  storeChoice,
-} from './config.ts';
+import { configForm, defaultPorts, type ServeConfig, type StoreName } from './config.ts';
 import { type Environment, isReference, isSecretMember, withEnvironment } from './environment.ts';
+import { storeChoice } from './store-choice.ts';
 
 export interface ReadConfig {
   readonly config: ServeConfig;

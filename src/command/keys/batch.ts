@@ -104,7 +104,6 @@ async function writeSecrets(
     );
     await file.writeFile(csvLine(['line', 'id', 'outcome', 'secret']) + lines.join(''));
     await file.sync();
-    await file.close();
   } catch (error) {
     const ids = data.filter(({ outcome }) => outcome === 'issued').map(({ id }) => id);
     throw new CommandError(
@@ -113,6 +112,9 @@ async function writeSecrets(
         `secrets are lost: remove them, and repeat the batch.\n  ${ids.join('\n  ')}`,
       error,
     );
+  } finally {
+    // What was written is on the disk already.
+    await file.close().catch(() => {});
   }
 }
 
@@ -128,7 +130,8 @@ function report(given: Given, batch: IssuedBatch, secrets: string): void {
   for (const warning of warnings) around.err(`${warning}\n`);
   if (existed > 0) {
     around.err(
-      `${existed} keys existed and were left as they are: their rows of ${secrets} have no secret. ` +
+      `${existed} keys existed and were left as they are: their rows of ${secrets} have no ` +
+        'secret. ' +
         'If an earlier run lost it, remove such a key and repeat the batch, or rotate it.\n',
     );
   }

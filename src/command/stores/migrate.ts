@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { migratePostgres, postgresMigrations } from '../../stores/postgres/migrations.ts';
 import { migrateSqlite } from '../../stores/sqlite/database.ts';
-import { sqliteMigrations } from '../../stores/sqlite/schema.ts';
+import { sqliteMigrations } from '../../stores/sqlite/migrations.ts';
 import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
 import type { ServeConfig } from '../config/config.ts';
 import { configFile } from '../config/read.ts';

@@ -54,13 +54,8 @@ import {
   sqliteUsageSink,
 } from '../../stores/sqlite/stores.ts';
 import { thrownCode } from '../../thrown.ts';
-import {
-  type FixedKey,
-  type ServeConfig,
-  type StoreChoice,
-  type StoreName,
-  storeChoice,
-} from '../config/config.ts';
+import type { FixedKey, ServeConfig, StoreName } from '../config/config.ts';
+import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
 import type { UsageLogListener } from '../serve/losses.ts';
 import type { Databases, OpenPostgres, OpenRedis } from './databases.ts';
 

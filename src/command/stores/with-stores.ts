@@ -25,8 +25,9 @@ import { postgresCatalogTable } from '../../stores/postgres/catalog.ts';
 import { sqliteCatalogTable } from '../../stores/sqlite/catalog.ts';
 import { thrownCode } from '../../thrown.ts';
 import { CommandError, exitCodes, type Given, type Option } from '../command.ts';
-import { type ServeConfig, type StoreChoice, storeChoice } from '../config/config.ts';
+import type { ServeConfig } from '../config/config.ts';
 import { configFile, type ReadConfig } from '../config/read.ts';
+import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
 import { auditTo, jsonLog } from '../log.ts';
 import { reasonOf } from '../output.ts';
 import {

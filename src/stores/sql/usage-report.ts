@@ -33,6 +33,7 @@ export const columnGroupings = [
   ...(['hour', 'day', 'month', 'outcome'] as const),
 ] as const;
 
+/** A grouping whose name is a column, or computed from one. */
 export type ColumnGrouping = (typeof columnGroupings)[number];
 
 /**

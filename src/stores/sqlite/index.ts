@@ -60,8 +60,8 @@ export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
 export { migrateSqlite, type SqliteClient, type SqliteDatabase } from './database.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
 export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from './key-store.ts';
+export { sqliteMigrations } from './migrations.ts';
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
-export { sqliteMigrations } from './schema.ts';
 export {
   type SqliteAuditLogOptions,
   type SqliteClusterStoreOptions,

@@ -1,5 +1,5 @@
 // suite: quick
-/** Names of periods: each ends when the next one begins, and no two of different kinds are equal. */
+/** Names of periods: each ends when the next one begins, and no two kinds have equal names. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PeriodOfLimit } from '../../../src/ports/key-store.ts';
