@@ -113,7 +113,7 @@ function expiryField(knownMs: number | null) {
 
 /** The models of the group, and those that are chosen already; none chosen means all. */
 function modelChoice(chosen: readonly string[], group: Field) {
-  const list = el('div', { class: 'options' });
+  const list = el('div', { class: 'model-options' });
   const summary = el('summary', {});
   const warning = el('p', { class: 'problem', role: 'status' });
   let all: readonly Model[] | undefined;
