@@ -82,17 +82,21 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_quota',
     'tollgate_rate',
     'tollgate_refusal',
+    'tollgate_replica',
     'tollgate_response',
     'tollgate_schema',
+    'tollgate_switch',
     'tollgate_usage',
   ]);
-  // Replies and their ids are kept only if a host sets up a store for them.
+  // Replies, their ids, and replicas are kept only if a host sets up a store for them.
   expect(Object.keys(tables).filter((name) => tables[name]?.length === 0)).toEqual([
     'tollgate_kept',
     'tollgate_kept_sum',
     'tollgate_response',
     'tollgate_audit',
     'tollgate_owner',
+    'tollgate_replica',
+    'tollgate_switch',
   ]);
   expect(found({ caller: caller.key.id }, sinks)).toEqual(['caller in memory', 'caller in jsonl']);
 });
