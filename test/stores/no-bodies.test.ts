@@ -88,7 +88,7 @@ it('the memory and file sinks and the SQLite tables contain no canary', async ()
     'tollgate_switch',
     'tollgate_usage',
   ]);
-  // Replies and their ids are kept only if a host sets up a store for them.
+  // Replies, their ids, and replicas are kept only if a host sets up a store for them.
   expect(Object.keys(tables).filter((name) => tables[name]?.length === 0)).toEqual([
     'tollgate_kept',
     'tollgate_kept_sum',

@@ -69,13 +69,23 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       'quota_rows',
       'rates',
       'refusals',
+      'replicas',
       'responses',
       'schema_versions',
+      'switches',
       'usage',
     ]);
-    // Replies and their ids are kept only if a host sets up a store for them.
+    // Replies, their ids, and replicas are kept only if a host sets up a store for them.
     const empty = Object.keys(tables).filter((name) => tables[name]?.length === 0);
-    expect(empty).toEqual(['audit', 'kept', 'kept_sums', 'owners', 'responses']);
+    expect(empty).toEqual([
+      'audit',
+      'kept',
+      'kept_sums',
+      'owners',
+      'replicas',
+      'responses',
+      'switches',
+    ]);
   });
 });
 
