@@ -107,7 +107,7 @@ export function groupWarning({ stores }: AdminDeps, group: string): string | und
     : undefined;
 }
 
-export function groupsOf(catalog: AdminDeps['stores']['catalog']): ReadonlySet<string> | undefined {
+function groupsOf(catalog: AdminDeps['stores']['catalog']): ReadonlySet<string> | undefined {
   const models = catalog?.models?.();
   return models && new Set(models.flatMap(({ groups }) => groups));
 }

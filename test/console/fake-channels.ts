@@ -24,27 +24,6 @@ export function fakeChannels(
   };
 }
 
-/** Models that share accounts, some of which fail in every way; or each of them. */
-export function manyModels(
-  modelCount: number,
-  channelCount: number,
-  isAllOut = false,
-): readonly ModelChannels[] {
-  const known = models().flatMap(({ channels }) => channels);
-  const bad = known.filter(({ state }) => ['open', 'refused', 'cooling_down'].includes(state));
-  return Array.from({ length: modelCount }, (_, index) => ({
-    modelId: `model-${index + 1}`,
-    aliases: [],
-    groups: ['default'],
-    channels: Array.from({ length: 3 }, (_, place) => {
-      const number = (index * 3 + place) % channelCount;
-      const from = isAllOut ? bad[number % bad.length] : known[number % known.length];
-      const channelId = `${(from ?? known[0])?.channelId}-${number}`;
-      return { ...(from ?? known[0]), channelId, priority: place };
-    }).flatMap((channel) => (isChannel(channel) ? [channel] : [])),
-  }));
-}
-
 type Row = ModelChannels['channels'][number];
 
 function isChannel(channel: Partial<Row>): channel is Row {

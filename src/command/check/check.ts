@@ -288,7 +288,7 @@ async function spendOnce(
 }
 
 /** A gateway that serves no call: it only tests channels. */
-export function testingGateway(clock: Clock): Gateway {
+function testingGateway(clock: Clock): Gateway {
   const [keys, quota, catalog] = [memoryKeyStore(), memoryQuotaStore({ clock }), staticCatalog([])];
   return createGateway({ keys, quota, catalog, clock, onEvent: () => {} });
 }

@@ -53,29 +53,6 @@ function fieldOf(label: string, input: Field['input'], hint?: string): Field {
   return { node, input, value: () => input.value.trim() };
 }
 
-export function radioField(
-  name: string,
-  label: string,
-  ways: readonly { readonly value: string; readonly text: string; readonly hint: string }[],
-) {
-  const inputs = ways.map(({ value }, index) =>
-    el('input', { type: 'radio', name, value, id: `${name}-${value}`, checked: index === 0 }),
-  );
-  const rows = ways.map(({ value, text, hint }, index) =>
-    el('div', { class: 'radio' }, [
-      inputs[index],
-      el('label', { for: `${name}-${value}` }, [
-        el('b', {}, text),
-        el('span', { class: 'hint' }, hint),
-      ]),
-    ]),
-  );
-  return {
-    node: el('fieldset', { class: 'radios' }, el('legend', {}, label), rows),
-    value: () => inputs.find(({ checked }) => checked)?.value ?? '',
-  };
-}
-
 /**
  * An amount in the host's currency unit. It shows the amount as parsed, so that the operator sees
  * what will be sent.

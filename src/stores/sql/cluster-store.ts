@@ -17,7 +17,7 @@ import { type SqlDialect, type SqlEngine, whole } from './engine.ts';
 export interface SqlClusterStore extends Promised<ClusterStore> {}
 
 /** The statements, by what they do; exported so that a test can check their query plans. */
-export function clusterStatements({ table, now, json, unlocked }: SqlDialect) {
+function clusterStatements({ table, now, json, unlocked }: SqlDialect) {
   const [replicas, switches] = [table('replicas'), table('switches')];
   return {
     report: `

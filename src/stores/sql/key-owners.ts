@@ -14,7 +14,7 @@ import { bigintAt, type SqlValue } from './columns.ts';
 import { type SqlDialect, type SqlEngine, whole } from './engine.ts';
 import { ownerFrom, ownerText } from './key-row.ts';
 
-export function ownerStatements({ table, contains, json }: SqlDialect) {
+function ownerStatements({ table, contains, json }: SqlDialect) {
   const owners = table('owners');
   const select = `
 SELECT id, CAST(record AS text) AS record, CAST(version AS text) AS version FROM ${owners}`;

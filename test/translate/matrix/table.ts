@@ -8,7 +8,7 @@ export interface Row {
 }
 
 /** A table with a first column of titles. */
-export function table(corner: string, titles: readonly string[], rows: readonly Row[]): string {
+function table(corner: string, titles: readonly string[], rows: readonly Row[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [
     line([corner, ...titles]),

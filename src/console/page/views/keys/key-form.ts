@@ -83,8 +83,6 @@ export function rightsForm(page: PageContext, known: Rights) {
   };
 }
 
-export type RightsForm = ReturnType<typeof rightsForm>;
-
 function countOf(field: Field, name: string): number | null {
   const text = field.value();
   if (text === '') return null;

@@ -103,7 +103,7 @@ export function ownerLink(owner: string, page: PageContext): HTMLElement {
   return link(page.href(place), owner, { class: 'id', 'data-focus': `owner ${owner}` });
 }
 
-export function mainOf({ balances }: Pick<Key, 'balances'>): Balance | undefined {
+function mainOf({ balances }: Pick<Key, 'balances'>): Balance | undefined {
   return balances?.find(({ isMain }) => isMain) ?? balances?.[0];
 }
 
