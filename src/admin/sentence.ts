@@ -99,7 +99,7 @@ function storesDown({ state, nowMs }: Situation): readonly Clause[] {
   });
 }
 
-/** A record that is invalid is the host's to mend, and no sign that the store is down. */
+/** A record that is invalid is the host's to correct, and no sign that the store is down. */
 function failuresOf({ ports }: LiveState, port: PortName): readonly FailingPort[] {
   return [...ports.values()].filter((one) => one.port === port && one.reason !== 'StoreCorrupt');
 }
