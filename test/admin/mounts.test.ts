@@ -27,7 +27,7 @@ function onExpress(express: typeof express5, parsers: readonly string[]): Listen
   };
 }
 
-/** The Koa example of docs/admin.md. */
+/** As docs/admin.md says. */
 function onKoa(Koa: typeof Koa3, parser: 'none' | 'koa-bodyparser' | 'koa-body'): Listener {
   return (handler) => {
     const app = new Koa();
