@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow host
 /** Usage over time: the sums of the records, and the currency of the host in what leaves it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

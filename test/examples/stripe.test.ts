@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow host
 /** The example with Stripe: its own client against a fake of the four routes that it calls. */
 import { createServer } from 'node:http';
 import fc from 'fast-check';
