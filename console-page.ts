@@ -2,12 +2,8 @@
  * Bundles the pages of the console for browsers. The builds and the tests put the texts in place of
  * the constants that `src/console/pages.ts` declares.
  */
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { buildSync } from 'esbuild';
-
-/** uPlot's licence asks that its text goes with every copy. */
-const notice = `/*!\nuPlot: ${readFileSync('node_modules/uplot/LICENSE', 'utf8').trim()}\n*/`;
 
 /** The value of each constant, as JSON, for the option `define` of a bundler. */
 export function consolePages(): Record<string, string> {
@@ -29,7 +25,7 @@ export function consolePages(): Record<string, string> {
     return found.text;
   };
   return {
-    CONSOLE_SCRIPT: JSON.stringify(`${notice}\n${textOf('main.js')}`),
+    CONSOLE_SCRIPT: JSON.stringify(textOf('main.js')),
     CONSOLE_STYLE: JSON.stringify(textOf('style.css')),
     SIGN_IN_SCRIPT: JSON.stringify(textOf('sign-in.js')),
     SIGN_IN_STYLE: JSON.stringify(textOf('sign-in.css')),

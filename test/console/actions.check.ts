@@ -349,7 +349,7 @@ describe('a call', () => {
 
     await page.waitForURL('**#/calls?range=1h&outcome=truncated');
     await page.getByText('upstream overloaded').waitFor();
-    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('tbody tr.opens').count()).toBe(1);
   });
 });
 

@@ -79,7 +79,7 @@ async function screenshot({ place, shows, look, state = {} }: Picture): Promise<
   await page.goto(`${server.url}${place}`);
   await page.getByText(shows).first().waitFor();
   // Charts are drawn when their size is known.
-  if (place === '#/now') await page.locator('.chart canvas').waitFor();
+  if (place === '#/now') await page.locator('.chart .plot').waitFor();
   // No element has the focus in a picture.
   await page.evaluate('document.activeElement?.blur()');
   await page.clock.runFor(100);

@@ -65,11 +65,11 @@ describe('the calls', () => {
 
   it('of a bar have its part and its day, by the pointer and in the table', async () => {
     const { page } = await openedPage(browser, '#/spend?range=7d&by=model');
-    const chart = page.locator('.chart canvas');
+    const chart = page.locator('.chart .plot');
     await chart.waitFor();
     const { width = 0, height = 0 } = (await chart.boundingBox()) ?? {};
-    await page.locator('.chart .u-over').hover({ position: { x: width / 3, y: height - 45 } });
-    await page.locator('.chart .u-over').click({ position: { x: width / 3, y: height - 45 } });
+    await chart.hover({ position: { x: width / 3, y: height - 45 } });
+    await chart.click({ position: { x: width / 3, y: height - 45 } });
     await expect.poll(() => hashOf(page)).toMatch(/^#\/calls\?range=(2026-11-\d\d)\.\.\1&model=/);
 
     await page.goBack();

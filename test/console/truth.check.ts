@@ -27,6 +27,7 @@ describe('why a key is refused', () => {
       server.emit(refusedEvent('app-web', 'model_not_found'));
     }
     server.clock.advance(120_000);
+    await page.clock.fastForward(120_000);
 
     await page.goto(`${server.url}#/keys/partner-eu`);
     const drawer = page.getByRole('dialog', { name: 'Key' });

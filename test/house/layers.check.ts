@@ -60,7 +60,6 @@ const packages: Readonly<Record<string, (path: string) => boolean>> = {
   undici: (path) => path === 'src/upstream/undici-client.ts',
   '@opentelemetry/api': (path) => path.startsWith('src/opentelemetry/'),
   '@smithy/signature-v4': (path) => path === 'src/platforms/bedrock/sign.ts',
-  uplot: (path) => path.startsWith('src/console/page/'),
   zod: (path) => path.startsWith('src/') && !path.startsWith('src/console/page/'),
 };
 

@@ -3,9 +3,11 @@
  * table of the same numbers; and the bars inside tables: a share, or a quota with what is used and
  * held.
  */
-import uPlot from 'uplot';
 import { button, el, link, refill } from './dom.ts';
 import { moneyText, percentText, shareOf } from './format.ts';
+import { type ChartData, Plot, type PlotPlace } from './plot.ts';
+
+export type { ChartData };
 
 interface BarSeries {
   readonly name: string;
@@ -30,14 +32,6 @@ interface ChartInput {
   barText(ms: number): string;
 }
 
-export interface ChartData {
-  readonly startsMs: readonly number[];
-  /** By series, then by bar; NaN where it is not known. */
-  readonly values: readonly (readonly number[])[];
-}
-
-const heightPx = 190;
-
 export function barChart(input: ChartInput) {
   const readout = el('p', { class: 'readout' });
   const holder = el('div', { class: 'chart', role: 'img', 'aria-label': input.label });
@@ -45,37 +39,37 @@ export function barChart(input: ChartInput) {
   const toggle = tableToggle(table);
   const node = el('div', {}, el('div', { class: 'chart-head' }, readout, toggle), holder, table);
   let data: ChartData = { startsMs: [], values: [] };
-  let plot: uPlot | undefined;
   const show = (index: number | undefined): void => refill(readout, readoutOf(input, data, index));
-  const observer = new ResizeObserver(() => {
-    const width = Math.floor(holder.clientWidth);
-    if (width === 0) return;
-    plot ??= plotOf(input, width, holder, show);
-    plot.setSize({ width, height: heightPx });
-    plot.setData(drawn(input, data));
+  const plot = new Plot({
+    ...{ isLines: input.isLines === true, colors: input.series.map(({ color }) => color) },
+    axisText: input.axisText ?? input.valueText,
+    tickText: input.tickText,
+    pointed: show,
   });
+  holder.append(plot.node);
+  const draw = (): void => {
+    const { paddingLeft, paddingRight } = getComputedStyle(holder);
+    const room =
+      holder.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight);
+    if (room > 0) plot.draw(Math.floor(room), data);
+  };
+  const observer = new ResizeObserver(draw);
   observer.observe(holder);
-  holder.addEventListener('click', () => {
-    const place = plot === undefined ? undefined : placeAt(plot, input, data);
-    if (place !== undefined) location.hash = place;
+  holder.addEventListener('click', (event) => {
+    const place = plot.placeAt(event);
+    const href = place === undefined ? undefined : hrefAt(place, input, data);
+    if (href !== undefined) location.hash = href;
   });
   holder.classList.toggle('opens', input.hrefOf !== undefined);
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
-  const repaint = (): void => plot?.redraw(true, true);
-  scheme.addEventListener('change', repaint);
   return {
     node,
     update: (next: ChartData): void => {
       data = next;
-      plot?.setData(drawn(input, data));
-      show(plot?.cursor.idx ?? undefined);
+      draw();
+      show(plot.index);
       refill(table, tableOf(input, data));
     },
-    close: (): void => {
-      observer.disconnect();
-      scheme.removeEventListener('change', repaint);
-      plot?.destroy();
-    },
+    close: (): void => observer.disconnect(),
   };
 }
 
@@ -91,101 +85,20 @@ function tableToggle(table: HTMLElement): HTMLElement {
   return toggle;
 }
 
-/** Where the bar below the pointer leads, or the part of it. */
-function placeAt(plot: uPlot, { hrefOf }: ChartInput, data: ChartData): string | undefined {
-  const { idx, top = 0 } = plot.cursor;
-  const start = idx === null || idx === undefined ? undefined : data.startsMs[idx];
-  if (start === undefined || idx === undefined || idx === null) return undefined;
-  const height = plot.posToVal(top, 'y');
+/** Where a bar leads, or the part of it at this height. */
+function hrefAt(
+  { index, value }: PlotPlace,
+  { hrefOf }: ChartInput,
+  { startsMs, values }: ChartData,
+): string | undefined {
+  const start = startsMs[index];
+  if (start === undefined) return undefined;
   let sum = 0;
-  const part = data.values.findIndex((line) => {
-    sum += line[idx] || 0;
-    return height <= sum;
+  const part = values.findIndex((line) => {
+    sum += line[index] || 0;
+    return value <= sum;
   });
   return hrefOf?.(start, part === -1 ? undefined : part);
-}
-
-function drawn({ isLines = false }: ChartInput, data: ChartData): uPlot.AlignedData {
-  if (!isLines) return stacked(data);
-  const lines = data.values.map((line) => line.map((ms) => (Number.isNaN(ms) ? null : ms)));
-  return [data.startsMs.map((ms) => ms / 1_000), ...lines.toReversed()];
-}
-
-/** uPlot draws series over each other, so the sums are drawn from the tallest down. */
-function stacked({ startsMs, values }: ChartData): uPlot.AlignedData {
-  const sums: number[][] = [];
-  for (const series of values) {
-    const below = sums[0];
-    sums.unshift(series.map((value, index) => (value || 0) + (below?.[index] ?? 0)));
-  }
-  return [startsMs.map((ms) => ms / 1_000), ...sums];
-}
-
-function plotOf(
-  input: ChartInput,
-  width: number,
-  holder: HTMLElement,
-  show: (index: number | undefined) => void,
-): uPlot {
-  const bars = uPlot.paths.bars?.({ size: [0.72, 36, 1] });
-  const series = input.series.toReversed().map(({ color }): uPlot.Series => {
-    const paint = (): string => colorOf(holder, color);
-    if (input.isLines === true)
-      return { stroke: paint, width: 2, points: { size: 5, fill: paint } };
-    return {
-      fill: paint,
-      stroke: paint,
-      width: 0,
-      points: { show: false },
-      ...(bars === undefined ? {} : { paths: bars }),
-    };
-  });
-  const options: uPlot.Options = {
-    width,
-    height: heightPx,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-    scales: { x: { range: rangeWithMargin }, y: { range: (_, __, max) => [0, Math.max(max, 1)] } },
-    axes: axesOf(input, holder),
-    series: [{}, ...series],
-    hooks: { setCursor: [({ cursor }) => show(cursor.idx ?? undefined)] },
-  };
-  return new uPlot(options, [[], ...input.series.map(() => [])], holder);
-}
-
-/** Half a bar at each end, so that the first and the last one are whole. */
-function rangeWithMargin(plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
-  const [starts] = plot.data;
-  const step = (Number(starts[1] ?? 0) - Number(starts[0] ?? 0)) / 2;
-  return step > 0 ? [min - step, max + step] : [min - 30, max + 30];
-}
-
-function axesOf(
-  { tickText, valueText, axisText = valueText }: ChartInput,
-  holder: HTMLElement,
-): uPlot.Axis[] {
-  const font = '11px system-ui, sans-serif';
-  const shared = { font, stroke: () => colorOf(holder, '--muted'), ticks: { show: false } };
-  return [
-    {
-      ...shared,
-      size: 26,
-      space: 64,
-      grid: { show: false },
-      values: (_, splits) => splits.map((seconds) => tickText(seconds * 1_000)),
-    },
-    {
-      ...shared,
-      size: 46,
-      space: 40,
-      grid: { stroke: () => colorOf(holder, '--line'), width: 1 },
-      values: (_, splits) => splits.map((value) => axisText(value)),
-    },
-  ];
-}
-
-function colorOf(node: HTMLElement, property: string): string {
-  return getComputedStyle(node).getPropertyValue(property).trim();
 }
 
 function readoutOf(

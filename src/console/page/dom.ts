@@ -129,15 +129,24 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-const svgNamespace = 'http://www.w3.org/2000/svg';
+/** What a drawing is made of. Like the attributes of elements, these carry no script. */
+type DrawnName = 'd' | 'x' | 'y' | 'fill' | 'stroke' | 'class' | 'viewBox' | 'text-anchor';
+type DrawnAttributes = {
+  readonly [Name in DrawnName | 'aria-hidden' | 'preserveAspectRatio' | 'vector-effect']?: string;
+};
+
+export function svg<Tag extends 'svg' | 'path' | 'text'>(
+  tag: Tag,
+  attributes: DrawnAttributes,
+  ...children: readonly (Node | string)[]
+): SVGElementTagNameMap[Tag] {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
 
 export function icon(name: IconName): SVGSVGElement {
-  const path = document.createElementNS(svgNamespace, 'path');
-  path.setAttribute('d', paths[name]);
-  const node = document.createElementNS(svgNamespace, 'svg');
-  node.setAttribute('viewBox', '0 0 16 16');
-  node.setAttribute('class', `icon icon-${name}`);
-  node.setAttribute('aria-hidden', 'true');
-  node.append(path);
-  return node;
+  const look = { viewBox: '0 0 16 16', class: `icon icon-${name}`, 'aria-hidden': 'true' };
+  return svg('svg', look, svg('path', { d: paths[name] }));
 }

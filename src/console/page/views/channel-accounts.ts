@@ -1,7 +1,7 @@
 /** Channels by account, the failing ones first: how each has served lately, and what it cost. */
 import type { Account, Accounts } from '../api.ts';
 import { canManage, type PageContext } from '../context.ts';
-import { type Child, el, link, refill } from '../dom.ts';
+import { type Child, el, link, refill, svg } from '../dom.ts';
 import { agoText, countText, durationText, moneyColumn, percentText, wordsOf } from '../format.ts';
 import { type Column, empty, panel, section, table } from '../panel.ts';
 import { liveRangeOf, windowOf } from '../range.ts';
@@ -143,29 +143,16 @@ function meaningOf({ meaning, remedy }: NonNullable<Account['lastFailure']>): st
   return [meaning, remedy].filter((text) => text !== null).join('. Remedy: ');
 }
 
-const svgNamespace = 'http://www.w3.org/2000/svg';
 const [barPx, heightPx] = [5, 16];
 
 /** The share of failures in each five minutes of the last hour. */
 function failureBars(slices: Account['recent']['slices']): SVGSVGElement {
-  const node = document.createElementNS(svgNamespace, 'svg');
-  node.setAttribute('viewBox', `0 0 ${slices.length * barPx} ${heightPx}`);
-  node.setAttribute('class', 'failure-bars');
-  node.setAttribute('aria-hidden', 'true');
-  for (const [index, { attempts, failures }] of slices.entries()) {
+  const bars = slices.map(({ attempts, failures }, index) => {
     const height = attempts === 0 ? 0 : (failures / attempts) * (heightPx - 1);
-    const bar = document.createElementNS(svgNamespace, 'rect');
     const tall = failures > 0 ? Math.max(2, height) : 1;
-    bar.setAttribute('class', failures > 0 ? 'failed' : 'fine');
-    for (const [name, value] of [
-      ['x', index * barPx],
-      ['y', heightPx - tall],
-      ['width', barPx - 1],
-      ['height', tall],
-    ] as const) {
-      bar.setAttribute(name, String(value));
-    }
-    node.append(bar);
-  }
-  return node;
+    const path = `M${index * barPx},${heightPx}h${barPx - 1}v${-tall}h${1 - barPx}Z`;
+    return svg('path', { class: failures > 0 ? 'failed' : 'fine', d: path });
+  });
+  const viewBox = `0 0 ${slices.length * barPx} ${heightPx}`;
+  return svg('svg', { viewBox, class: 'failure-bars', 'aria-hidden': 'true' }, ...bars);
 }

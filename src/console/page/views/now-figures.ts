@@ -1,6 +1,6 @@
 /** The four figures of Now, each with a small line of its recent values. */
 import type { Bucket, Now } from '../api.ts';
-import { type Child, el } from '../dom.ts';
+import { type Child, el, svg } from '../dom.ts';
 import {
   countText,
   durationText,
@@ -168,7 +168,6 @@ function spendFigure(now: Now): HTMLElement {
   });
 }
 
-const svgNamespace = 'http://www.w3.org/2000/svg';
 const width = 120;
 const height = 32;
 
@@ -176,11 +175,10 @@ const height = 32;
 function sparkline(values: readonly (number | undefined)[]): SVGSVGElement {
   const highest = Math.max(0, ...values.map((value) => value ?? 0));
   const runs = runsOf(values);
-  const node = document.createElementNS(svgNamespace, 'svg');
-  node.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  node.setAttribute('preserveAspectRatio', 'none');
-  node.setAttribute('class', 'sparkline');
-  node.setAttribute('aria-hidden', 'true');
+  const node = svg('svg', {
+    ...{ viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none' },
+    ...{ class: 'sparkline', 'aria-hidden': 'true' },
+  });
   for (const run of runs) {
     const points = run.map(({ index, value }) => pointOf(index, value, values.length, highest));
     const line = `M${points.join('L')}`;
@@ -215,9 +213,5 @@ function pointOf(index: number, value: number, length: number, highest: number):
 }
 
 function pathOf(d: string, name: string): SVGPathElement {
-  const path = document.createElementNS(svgNamespace, 'path');
-  path.setAttribute('d', d);
-  path.setAttribute('class', name);
-  path.setAttribute('vector-effect', 'non-scaling-stroke');
-  return path;
+  return svg('path', { d, class: name, 'vector-effect': 'non-scaling-stroke' });
 }
