@@ -26,10 +26,6 @@ export function fakeChannels(
 
 type Row = ModelChannels['channels'][number];
 
-function isChannel(channel: Partial<Row>): channel is Row {
-  return channel.channelId !== undefined && channel.dialect !== undefined;
-}
-
 function accountPage(all: readonly ModelChannels[]): AccountPage {
   const ids = [...new Set(all.flatMap(({ channels }) => channels.map((row) => row.channelId)))];
   const data = ids.flatMap((id, index) => accountRow(all, id, index));
