@@ -24,8 +24,6 @@ export function fakeChannels(
   };
 }
 
-type Row = ModelChannels['channels'][number];
-
 function accountPage(all: readonly ModelChannels[]): AccountPage {
   const ids = [...new Set(all.flatMap(({ channels }) => channels.map((row) => row.channelId)))];
   const data = ids.flatMap((id, index) => accountRow(all, id, index));
