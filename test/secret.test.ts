@@ -128,7 +128,7 @@ describe('an issued key', () => {
     ['options.quota[0].id', [{ quota: [{ ...pool, id: 'a b' }] }], 'must be 1 to 128'],
     [
       'options.quota[0].period',
-      [{ quota: [{ id: 'pool' }] }, { quota: [{ ...pool, period: 'week' }] }],
+      [{ quota: [{ id: 'pool' }] }, { quota: [{ ...pool, period: 'year' }] }],
       "must be 'total', 'day', 'week' or 'month'.",
     ],
     [

@@ -17,7 +17,7 @@ describe('an operator with a session', () => {
   it.each([
     ['/console', 'text/html; charset=utf-8', '<main id="app" data-sign-out>'],
     ['/console/', 'text/html; charset=utf-8', '<main id="app" data-sign-out>'],
-    ['/console/console.js', 'text/javascript; charset=utf-8', 'Leon Sorokin'],
+    ['/console/console.js', 'text/javascript; charset=utf-8', 'Signed out'],
     ['/console/console.css', 'text/css; charset=utf-8', 'color-scheme'],
     ['/console/sign-in', 'text/html; charset=utf-8', 'Sign in'],
     ['/console/sign-in.js', 'text/javascript; charset=utf-8', 'token'],

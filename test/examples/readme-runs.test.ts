@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FakeUpstream, script } from '../../src/testing/index.ts';
 import { readText } from '../house/sources.ts';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
+import { restoreWebGlobals } from '../support/web-globals.ts';
 
 /** What the block with the gateway exports. */
 interface GatewayModule {
@@ -47,6 +48,7 @@ afterEach(async () => {
   await upstream.close();
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
+  restoreWebGlobals();
   rmSync(folder, { recursive: true });
 });
 

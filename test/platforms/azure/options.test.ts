@@ -108,6 +108,5 @@ it('the page has channels to paste into a catalog file', async () => {
   expect(read?.channels.map(({ baseUrl }) => baseUrl)).toEqual([
     'https://contoso-eu.openai.azure.com/openai/v1',
     'https://contoso.openai.azure.com/openai',
-    'https://contoso-eu.services.ai.azure.com/anthropic/v1',
   ]);
 });
