@@ -1,8 +1,8 @@
-/** The accounts and replicas of the fake gateway, and channels of any number, for fake-data.ts. */
+/** The channels of the fake gateway, by model, by account and by replica, for console-fake.ts. */
 import { explained } from '../../src/admin/call-summary.ts';
 import type { AccountPage, AccountRow, Admin, ModelChannels } from '../../src/admin/index.ts';
 import type { FailureReason } from '../../src/failure-reasons.ts';
-import { models, nowMs } from './fake-data.ts';
+import { nowMs } from './fake-data.ts';
 
 type Cluster = ReturnType<Admin['channels']['replicas']>;
 
@@ -100,3 +100,96 @@ function cluster(all: readonly ModelChannels[]): Cluster {
 const emptyReplica = {
   ...{ id: '', host: '', pid: 0, version: '', startedAtMs: 0, seenAtMs: 0, channels: [] },
 };
+
+/** Models with channels in every state. */
+export function models(): readonly ModelChannels[] {
+  const ready = { state: 'ready', untilMs: undefined, ...because(undefined) } as const;
+  const until = { untilMs: undefined };
+  const usual = {
+    ...{ platform: undefined, groups: undefined },
+    maxConcurrentCalls: undefined,
+    hasCost: true,
+    ...{ switched: undefined, replicas: [] },
+    priority: 0,
+    weight: 1,
+    ...ready,
+  };
+  return [
+    {
+      modelId: 'gpt-5-mini',
+      aliases: ['fast'],
+      groups: ['default', 'batch'],
+      channels: [
+        { ...usual, ...place('openai-main', 'openai', 9, 640), weight: 3 },
+        { ...usual, ...place('azure-sweden', 'openai', 2, 910), maxConcurrentCalls: 40 },
+        {
+          ...usual,
+          ...place('openai-reserve', 'openai', 0, undefined),
+          priority: 1,
+          state: 'off',
+          hasCost: false,
+          switched: { isOff: true, actor: 'ada@acme.example', atMs: nowMs - 720_000 },
+        },
+      ],
+    },
+    {
+      modelId: 'claude-opus-4',
+      aliases: [],
+      groups: ['default'],
+      channels: [
+        {
+          ...usual,
+          ...place('anthropic-eu', 'anthropic', 0, 14_200),
+          state: 'open',
+          ...because('upstream_overloaded'),
+          untilMs: nowMs + 40_000,
+          replicas: [
+            { host: 'gw-7f9c', pid: 1, state: 'open', reason: 'upstream_overloaded', ...until },
+            { host: 'gw-2b4d', pid: 1, state: 'ready', reason: undefined, ...until },
+          ],
+        },
+        {
+          ...usual,
+          ...place('anthropic-us', 'anthropic', 0, undefined),
+          state: 'refused',
+          ...because('upstream_auth_error'),
+          groups: ['batch'],
+        },
+      ],
+    },
+    {
+      modelId: 'gemini-3-flash',
+      aliases: ['flash', 'default'],
+      groups: ['default'],
+      channels: [
+        {
+          ...usual,
+          ...place('gemini-1', 'gemini', 3, 380),
+          state: 'deprioritized',
+          reason: 'slow',
+        },
+        {
+          ...usual,
+          ...place('gemini-2', 'gemini', 0, 720),
+          state: 'cooling_down',
+          ...because('upstream_rate_limited'),
+          untilMs: nowMs + 125_000,
+        },
+        { ...usual, ...place('gemini-3', 'gemini', 1, 450), state: 'half_open', priority: 1 },
+      ],
+    },
+  ];
+}
+
+function because(reason: FailureReason | undefined) {
+  return { reason, ...explained(reason) };
+}
+
+function place(
+  channelId: string,
+  dialect: string,
+  inFlight: number,
+  firstByteP95Ms: number | undefined,
+) {
+  return { channelId, dialect, upstreamModel: `${channelId}-model`, inFlight, firstByteP95Ms };
+}

@@ -1,7 +1,8 @@
 /** A fake console that has one text wherever the console shows text from outside. */
 import type { CallDetail, Now } from '../../src/admin/index.ts';
 import type { FakeConsole } from './console-fake.ts';
-import { call, detail, failingNow, models } from './fake-data.ts';
+import { models } from './fake-channels.ts';
+import { call, detail, failingNow } from './fake-data.ts';
 
 /** Live figures that have the text in every place for text from outside. */
 export function hostileNow(text: string): Now {

@@ -143,7 +143,7 @@ describe('a receiver', () => {
     expect(receiver.received.length).toBe(1);
   });
 
-  it('that replies 500 or 429 gets it again when it wants, freshly signed, with its id', async () => {
+  it('that replies 500 or 429 gets it again when it wants, signed anew, with its id', async () => {
     const receiver = await startReceiver(status(500), status(429, { 'retry-after': '600' }));
     const { emit, clock, failures } = notifying(receiver.url);
 

@@ -7,8 +7,6 @@ import { button, el, link, refill } from './dom.ts';
 import { moneyText, percentText, shareOf } from './format.ts';
 import { type ChartData, Plot, type PlotPlace } from './plot.ts';
 
-export type { ChartData };
-
 interface BarSeries {
   readonly name: string;
   /** The CSS custom property of its colour: `--complete`. */

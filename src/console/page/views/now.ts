@@ -3,7 +3,7 @@
  * cost. One sentence, four figures, a chart, and what needs a person to act.
  */
 import type { Attention, Bucket, Now, Severity } from '../api.ts';
-import { barChart, type ChartData } from '../chart.ts';
+import { barChart } from '../chart.ts';
 import type { PageContext, View } from '../context.ts';
 import { el, type IconName, icon, link, refill, timeOf } from '../dom.ts';
 import {
@@ -17,6 +17,7 @@ import {
   utcDayText,
 } from '../format.ts';
 import { empty, failure, loading, section, titledSection } from '../panel.ts';
+import type { ChartData } from '../plot.ts';
 import { routeOf } from '../route.ts';
 import { refusalTable } from './call-facts.ts';
 import { figuresOf, sinceMsOf, sumOf } from './now-figures.ts';

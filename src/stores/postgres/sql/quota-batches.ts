@@ -1,8 +1,8 @@
 /**
  * Migrations 12 and 16: several operations in one transaction. A commit waits for the disk while it
- * holds the locks of its subjects, so one commit for each operation limits a busy subject to what a disk
- * can sync. The functions for single operations stay, for processes with an older version of the
- * package; `quota_extend` and those of migration 5 are in use.
+ * holds the locks of its subjects, so one commit for each operation limits a busy subject to what a
+ * disk can sync. The functions for single operations stay, for processes with an older version of
+ * the package; `quota_extend` and those of migration 5 are in use.
  */
 
 /**

@@ -1,10 +1,11 @@
 /** The chart of the window: bars by the hour or the day, divided by the grouping, or latencies. */
 import type { Latencies, Series } from '../../api.ts';
-import { barChart, type ChartData } from '../../chart.ts';
+import { barChart } from '../../chart.ts';
 import type { PageContext } from '../../context.ts';
 import { el } from '../../dom.ts';
 import { countText, durationText, moneyText, shortCount, utcDayText } from '../../format.ts';
 import { empty, type Panel, panel } from '../../panel.ts';
+import type { ChartData } from '../../plot.ts';
 import { dayMs, dayOf, dayStart, type Window } from '../../range.ts';
 import {
   callsHref,
