@@ -7,6 +7,7 @@ import { swallowErrors } from '../thrown.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
 import { type AttemptResult, attempt, type Endpoint } from './attempt.ts';
 import { ChannelWatch } from './channel-watch.ts';
+import { checkNotifyOptions, defaultTypes } from './check-options.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import {
   budgetReached,
@@ -18,12 +19,7 @@ import {
   storeFailing,
   testMessage,
 } from './messages.ts';
-import {
-  checkNotifyOptions,
-  defaultTypes,
-  type NotifiedType,
-  type NotifyOptions,
-} from './options.ts';
+import type { NotifiedType, NotifyOptions } from './options.ts';
 import { keyIn } from './signature.ts';
 
 /** The notifications of a gateway to one endpoint. */

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
-import { notifyMembers } from '../../notify/options.ts';
+import { notifyMembers } from '../../notify/check-options.ts';
 import { plainOptions } from '../../plain-options.ts';
 import { quotaPeriods } from '../../ports/key-schema.ts';
 import { printableId } from '../../ports/quota-input.ts';
