@@ -1,6 +1,7 @@
 /** `tollgate audit`: who changed what, and when. `tollgate console link`: signs another in. */
 
 import { auditTrail } from '../admin/audit.ts';
+import { changedMembers } from '../admin/changed-members.ts';
 import { given as stated } from '../admin/deps.ts';
 import { linksPath } from '../console/links.ts';
 import { member } from '../json.ts';
@@ -10,6 +11,7 @@ import {
   CommandError,
   configOption,
   dateOf,
+  durationOf,
   exitCodes,
   type Given,
   usageError,
@@ -67,15 +69,12 @@ that x had before. "retention": { "audit": "365d" } of the configuration bounds 
 };
 
 const maxRecords = 10_000;
-const unitMs = { h: 3_600_000, d: 86_400_000 } as const;
 
 function queryOf(given: Given): Omit<AuditQuery, 'limit' | 'after'> {
   const { text, around } = given;
-  const [, count = '7', unit = 'd'] = /^(\d{1,5})([hd])$/.exec(text('last') ?? '7d') ?? [];
-  if (text('last') !== undefined && text('last') !== `${count}${unit}`) {
-    throw usageError('--last must be a time such as 24h or 7d.');
-  }
-  const lastMs = Number(count) * unitMs[unit === 'h' ? 'h' : 'd'];
+  const last = text('last') ?? '7d';
+  const lastMs = /^\d{1,5}[hd]$/.test(last) ? durationOf(last) : undefined;
+  if (lastMs === undefined) throw usageError('--last must be a time such as 24h or 7d.');
   const outcome = (['done', 'failed', 'refused'] as const).find((name) => name === text('outcome'));
   if (text('outcome') !== undefined && outcome === undefined) {
     throw usageError('--outcome must be done, failed or refused.');
@@ -102,14 +101,8 @@ function tableOf(records: readonly AuditRecord[]): string {
 
 /** `weight 1 → 3, modelId gpt-5` */
 function changeText(change: AuditRecord['change']): string {
-  return Object.entries(change)
-    .filter(([name, value]) => value !== null && value !== '' && !name.endsWith('Before'))
-    .map(([name, value]) => {
-      const before = change[`${name}Before`];
-      return before === undefined || before === null
-        ? `${name} ${value}`
-        : `${name} ${before} → ${value}`;
-    })
+  return changedMembers(change)
+    .map(({ name, before, value }) => `${name} ${before === null ? '' : `${before} → `}${value}`)
     .join(', ');
 }
 

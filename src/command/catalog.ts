@@ -55,17 +55,6 @@ function versionIn({ positionals: [text] }: Given): number {
   throw usageError('VERSION is missing: give the number of a version. "catalog history" has them.');
 }
 
-/** Runs after the comparison was printed, so that what changes can be seen above the result. */
-async function printDiff(
-  { around, json }: Given,
-  {
-    from,
-    differences,
-  }: { readonly from: number; readonly differences: readonly CatalogDifference[] },
-): Promise<void> {
-  if (!json) around.out(diffText(differences, `Nothing differs from version ${from}.`));
-}
-
 const publish: Command = {
   name: 'catalog publish',
   summary: 'publish the models of a file',
@@ -90,7 +79,7 @@ if another one was published since.`,
       const diff = await catalog.diffWith(file.models);
       const after = file.version ?? diff.from;
       // Before the conflict is reported, to show what the other version has changed.
-      await printDiff(given, diff);
+      if (!given.json) printComparison(given, diff);
       if (diff.differences.length === 0 && after === diff.from && diff.from > 0) {
         if (given.json) printJson(given.around, { published: false, version: diff.from });
         return;
@@ -196,7 +185,7 @@ publish" does, and prints what that changes. The versions in between are kept.`,
     return withCatalog(given, async (catalog) => {
       const { models } = await catalog.read(wanted);
       const found = await catalog.diffWith(models);
-      await printDiff(given, found);
+      if (!given.json) printComparison(given, found);
       const options = { after: found.from, ...stated({ note: given.text('note') }) };
       printVersion(given, await catalog.rollback(actorOf(given), wanted, options));
     });

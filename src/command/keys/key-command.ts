@@ -3,7 +3,15 @@ import type { Admin } from '../../admin/admin.ts';
 import { given as stated } from '../../admin/deps.ts';
 import type { KeySummary } from '../../admin/key-summary.ts';
 import type { IssuedKey } from '../../issue-key.ts';
-import { type Command, configOption, exitCodes, type Given, usageError } from '../command.ts';
+import { randomIds } from '../../random-ids.ts';
+import {
+  amountOf,
+  type Command,
+  configOption,
+  exitCodes,
+  type Given,
+  usageError,
+} from '../command.ts';
 import { numberColumn, printJson } from '../output.ts';
 import {
   type AdminNeeds,
@@ -69,6 +77,24 @@ export function idAndAmountIn(
   if (id === undefined || amount === undefined)
     throw usageError(`${name} and AMOUNT are required.`);
   return [id, amount];
+}
+
+export const topUpOptions: Command['options'] = {
+  payment: { value: 'ID', text: 'the id of the payment; the same id twice adds the money once' },
+};
+
+export const topUpAbout = `Adds to the limit of the current period. Without --payment each call
+adds the money again.`;
+
+/** What is topped up, and by how much. */
+export function topUpIn(
+  given: Given,
+  name = 'KEY_ID',
+): { readonly id: string; readonly added: { readonly id: string; readonly amountNanos: bigint } } {
+  const [id, amount] = idAndAmountIn(given, name);
+  const amountNanos = amountOf(amount);
+  if (amountNanos === 0n) throw usageError('AMOUNT must be above 0: nothing would be added.');
+  return { id, added: { id: given.text('payment') ?? randomIds()(), amountNanos } };
 }
 
 export function print({ around, json }: Given, changed: object, sentence: string): void {

@@ -4,7 +4,6 @@
  */
 import { given as stated } from '../../admin/deps.ts';
 import type { KeySummary } from '../../admin/key-summary.ts';
-import { randomIds } from '../../random-ids.ts';
 import { amountOf, type Command, durationOf, type Given, usageError } from '../command.ts';
 import { refuseMemory } from '../stores/with-stores.ts';
 import { edit, issue } from './issue.ts';
@@ -19,6 +18,9 @@ import {
   printSecret,
   shownKey,
   subjectOptions,
+  topUpAbout,
+  topUpIn,
+  topUpOptions,
 } from './key-command.ts';
 import { ownerCommands } from './owners.ts';
 import { list, show } from './show.ts';
@@ -102,23 +104,19 @@ const topUp = keyCommand({
   summary: 'add money to a key, once for each payment',
   positionals: 'KEY_ID AMOUNT',
   options: {
-    payment: { value: 'ID', text: 'the id of the payment; the same id twice adds the money once' },
+    ...topUpOptions,
     ...subjectOptions,
   },
-  about: `Adds to the limit of the current period. Without --payment each call adds the money
-again.`,
+  about: topUpAbout,
   examples: ['npx tollgate keys top-up ada 20 --payment invoice-4711'],
   needsQuota: true,
   task: (given) => {
-    const [id, amount] = idAndAmountIn(given);
-    const amountNanos = amountOf(amount);
-    if (amountNanos === 0n) throw usageError('AMOUNT must be above 0: nothing would be added.');
-    const payment = given.text('payment') ?? randomIds()();
+    const { id, added } = topUpIn(given);
     const subject = given.text('subject');
     return async (opened) => {
       refuseMemory(opened.stores.choice.quota, 'Balances');
-      const added = { id: payment, amountNanos, ...stated({ subject }) };
-      const key = await opened.admin.keys.topUp(opened.actor, id, added);
+      const topUp = { ...added, ...stated({ subject }) };
+      const key = await opened.admin.keys.topUp(opened.actor, id, topUp);
       const changed = changedBalance(key, subject);
       const left = changed === undefined ? 'an unknown amount' : grouped(changed.remainingNanos);
       print(given, shownKey(key, opened), `${id} has ${left} left.`);

@@ -3,7 +3,6 @@ import type { Admin } from '../../admin/admin.ts';
 import { given as stated } from '../../admin/deps.ts';
 import { rateLinesOf, rateText } from '../../admin/key-texts.ts';
 import type { OwnerSummary } from '../../admin/owners.ts';
-import { randomIds } from '../../random-ids.ts';
 import { amountOf, type Command, configOption, type Given, usageError } from '../command.ts';
 import { printJson, table } from '../output.ts';
 import { refuseMemory } from '../stores/with-stores.ts';
@@ -16,6 +15,9 @@ import {
   keyCommand,
   type Opened,
   print,
+  topUpAbout,
+  topUpIn,
+  topUpOptions,
 } from './key-command.ts';
 import {
   anchorDayIn,
@@ -226,21 +228,17 @@ const topUp = keyCommand({
   summary: 'add money to the budget of an owner, once for each payment',
   positionals: 'OWNER_ID AMOUNT',
   options: {
-    payment: { value: 'ID', text: 'the id of the payment; the same id twice adds the money once' },
+    ...topUpOptions,
     ...changeOptions,
   },
-  about: `Adds to the limit of the current period. Without --payment each call adds the money
-again.`,
+  about: topUpAbout,
   examples: ['npx tollgate owners top-up team-search 100 --payment invoice-4712'],
   needsQuota: true,
   task: (given) => {
-    const [id, amount] = idAndAmountIn(given, 'OWNER_ID');
-    const amountNanos = amountOf(amount);
-    if (amountNanos === 0n) throw usageError('AMOUNT must be above 0: nothing would be added.');
-    const payment = given.text('payment') ?? randomIds()();
+    const { id, added } = topUpIn(given, 'OWNER_ID');
     return async (opened) => {
       refuseMemory(opened.stores.choice.quota, 'Balances');
-      const owner = await opened.admin.owners.topUp(opened.actor, id, { id: payment, amountNanos });
+      const owner = await opened.admin.owners.topUp(opened.actor, id, added);
       const left = owner.balance?.remainingNanos;
       const text = left === undefined ? 'an unknown amount' : grouped(left);
       print(given, owner, `${id} has ${text} left.`);

@@ -1,5 +1,6 @@
 /** Which calls the usage commands select, and the log that they read. */
 import { given as stated } from '../../admin/deps.ts';
+import { namedRanges, windowOf } from '../../console/page/range.ts';
 import type { UsageReportQuery } from '../../stores/sql/usage-report.ts';
 import { type Command, dateOf, durationOf, exitCodes, type Given, usageError } from '../command.ts';
 import type { Stores } from '../stores/stores.ts';
@@ -43,7 +44,7 @@ function spanOf(given: Given): Pick<UsageReportQuery, 'fromMs' | 'toMs'> {
     throw usageError('--last and --from or --to exclude each other.');
   }
   if (last !== undefined) return lastSpan(last, nowMs);
-  const fromMs = from ?? monthStart(nowMs);
+  const fromMs = from ?? windowOf('this-month', nowMs).fromMs;
   const toMs = to ?? nowMs + 1;
   // An empty report would look as if nothing had been used.
   if (fromMs >= toMs) throw usageError('--from must be before --to, which is now by default.');
@@ -52,28 +53,12 @@ function spanOf(given: Given): Pick<UsageReportQuery, 'fromMs' | 'toMs'> {
 
 function lastSpan(text: string, nowMs: number): Pick<UsageReportQuery, 'fromMs' | 'toMs'> {
   const toMs = nowMs + 1;
-  const today = nowMs - (nowMs % dayMs);
-  const month = monthStart(nowMs);
-  switch (text) {
-    case 'today':
-      return { fromMs: today, toMs };
-    case 'yesterday':
-      return { fromMs: today - dayMs, toMs: today };
-    case 'this-month':
-      return { fromMs: month, toMs };
-    case 'last-month':
-      return { fromMs: monthStart(month - 1), toMs: month };
-    default: {
-      const span = durationOf(text);
-      if (span === undefined || span === 0) throw usageError(`--last must be ${spanForm}.`);
-      return { fromMs: Math.max(0, nowMs - span), toMs };
-    }
+  const named = namedRanges.find((name) => name === text);
+  if (named !== undefined) {
+    const window = windowOf(named, nowMs);
+    return { fromMs: window.fromMs, toMs: Math.min(window.toMs, toMs) };
   }
-}
-
-const dayMs = 86_400_000;
-
-function monthStart(ms: number): number {
-  const date = new Date(ms);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  const span = durationOf(text);
+  if (span === undefined || span === 0) throw usageError(`--last must be ${spanForm}.`);
+  return { fromMs: Math.max(0, nowMs - span), toMs };
 }

@@ -1,4 +1,5 @@
 /** Audit: who changed what, and when, also what was refused or failed. */
+import { changedMembers } from '../../../admin/changed-members.ts';
 import type { AuditPage } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, type IconName, icon, link, timeOf } from '../dom.ts';
@@ -150,21 +151,16 @@ function outcomeCell({ outcome, code }: Entry): Child {
 
 /** Each member with its value, and the one that it had before if that is known. */
 function changeCell(change: Entry['change']): Child {
-  const members = Object.entries(change).filter(
-    ([name, value]) => value !== null && value !== '' && !name.endsWith('Before'),
-  );
+  const members = changedMembers(change);
   if (members.length === 0) return '–';
-  return members.map(([name, value]) => {
-    const before = change[`${name}Before`];
-    return el('span', { class: 'change' }, [
+  return members.map(({ name, before, value }) =>
+    el('span', { class: 'change' }, [
       el('span', { class: 'change-name' }, nameText(name)),
       ' ',
-      before === undefined || before === null
-        ? undefined
-        : [el('del', {}, valueText(name, before)), ' → '],
+      before === null ? undefined : [el('del', {}, valueText(name, before)), ' → '],
       valueText(name, value),
-    ]);
-  });
+    ]),
+  );
 }
 
 /** `limitNanos` is `limit`, `maxConcurrentCalls` is `max concurrent calls`. */

@@ -62,7 +62,7 @@ export function badge(state: Channel['state']): HTMLElement {
   return el('span', { class: `badge badge-${tone}` }, icon(name), word);
 }
 
-/** Who disabled it; who enabled it is told as long as it may explain something. */
+/** Who disabled it; who enabled it is shown for an hour, while it may explain something. */
 function switchedText({ switched }: Shown, nowMs: number): Child {
   if (switched === null || (!switched.isOff && nowMs - switched.atMs > 3_600_000)) return undefined;
   const { isOff, actor, atMs } = switched;

@@ -18,23 +18,13 @@ import { secretStep } from './key-issue.ts';
 import { keyState, lastUsed, ownerLink } from './key-table.ts';
 
 export function keyDrawer(page: PageContext, changed: () => void): LoadedDrawer {
-  const drawer = loadedDrawer<ShownKey>(page, {
+  const drawer: LoadedDrawer = loadedDrawer<ShownKey>(page, {
     label: 'Key',
     view: 'keys',
     what: 'the key',
     title: (id) => el('span', { class: 'id' }, id),
     load: (id, signal) => load(id, page, signal),
-    render: (shown, again) =>
-      partsOf(shown, page, {
-        done: () => {
-          changed();
-          again();
-        },
-        gone: () => {
-          changed();
-          drawer.close();
-        },
-      }),
+    render: (shown, again) => partsOf(shown, page, endsOf(drawer, changed, again)),
     problem: (error, again) => failure(messageOf(error), again),
   });
   return drawer;
@@ -63,6 +53,19 @@ async function load(id: string, page: PageContext, signal: AbortSignal): Promise
 export interface Ends {
   done(): void;
   gone(): void;
+}
+
+export function endsOf(drawer: LoadedDrawer, changed: () => void, again: () => void): Ends {
+  return {
+    done: () => {
+      changed();
+      again();
+    },
+    gone: () => {
+      changed();
+      drawer.close();
+    },
+  };
 }
 
 function partsOf({ key, refused }: ShownKey, page: PageContext, ends: Ends): HTMLElement {

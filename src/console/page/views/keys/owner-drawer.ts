@@ -7,29 +7,19 @@ import { textField } from '../../field.ts';
 import { empty, factList, failure } from '../../panel.ts';
 import { metadataOf } from '../call-facts.ts';
 import { balanceOf, limitDialog, topUpDialog } from './key-budget.ts';
-import { cacheText, type Ends, ratesText } from './key-drawer.ts';
+import { cacheText, type Ends, endsOf, ratesText } from './key-drawer.ts';
 import { keyTable } from './key-table.ts';
 import { ownerDialog } from './owner-form.ts';
 import { balancesOf, ownerState } from './owners.ts';
 
 export function ownerDrawer(page: PageContext, changed: () => void): LoadedDrawer {
-  const drawer = loadedDrawer<OwnerDetail>(page, {
+  const drawer: LoadedDrawer = loadedDrawer<OwnerDetail>(page, {
     label: 'Owner',
     view: 'keys',
     what: 'the owner',
     title: (id) => el('span', { class: 'id' }, id),
     load: (id, signal) => page.api.get(`/owners/${encodeURIComponent(id)}`, {}, signal),
-    render: (owner, again) =>
-      partsOf(owner, page, {
-        done: () => {
-          changed();
-          again();
-        },
-        gone: () => {
-          changed();
-          drawer.close();
-        },
-      }),
+    render: (owner, again) => partsOf(owner, page, endsOf(drawer, changed, again)),
     problem: (error, again) => failure(messageOf(error), again),
     leave: ({ view, id, params: { owner, ...params } }) => {
       if (view === 'keys' && id === undefined && owner !== undefined) page.go({ view, params });
