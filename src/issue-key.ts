@@ -13,16 +13,9 @@ import {
   subject,
 } from './ports/key-schema.ts';
 import type { ApiKey, QuotaPeriod, QuotaSubject } from './ports/key-store.ts';
+import type { Problem } from './ports/problems.ts';
 import { defaultPartition, maxLines } from './ports/quota-input.ts';
-import {
-  checkSetUp,
-  flag,
-  nanos,
-  type Problem,
-  setUpProblems,
-  strict,
-  type Wording,
-} from './ports/set-up.ts';
+import { checkSetUp, flag, nanos, setUpProblems, strict, type Wording } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
 /** The options of a new key; `limitNanos`, `quota` or `owner` say what it is charged to. */

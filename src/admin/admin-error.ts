@@ -1,7 +1,7 @@
 /** The errors of the admin library, each with the status that it has over HTTP. */
 import { errorName, isConfigurationError, isError, isGatewayError } from '../errors.ts';
 import { isStoreCorrupt, isStoreUnavailable } from '../ports/call-options.ts';
-import { formatPath, type Problem } from '../ports/set-up.ts';
+import { formatPath, type Problem } from '../ports/problems.ts';
 
 const statuses = {
   invalid_request: 400,

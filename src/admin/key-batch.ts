@@ -1,7 +1,7 @@
 /** Issues many keys at once: all rows are checked before the first key is issued. */
 import { setImmediate } from 'node:timers/promises';
 import { type IssueKeyOptions, issueProblems } from '../issue-key.ts';
-import { formatPath } from '../ports/set-up.ts';
+import { formatPath } from '../ports/problems.ts';
 import { type AdminProblem, adminErrorOf, invalid, maxProblems, rowsError } from './admin-error.ts';
 import type { AdminDeps } from './deps.ts';
 import { groupWarning } from './key-summary.ts';

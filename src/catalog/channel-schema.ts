@@ -5,17 +5,8 @@
 import { z } from 'zod';
 import { type Capabilities, dialectNames, reasoningEfforts } from '../ports/capabilities.ts';
 import type { Channel } from '../ports/catalog.ts';
-import {
-  flag,
-  type Members,
-  nanos,
-  oneOf,
-  type Path,
-  positive,
-  strict,
-  text,
-  wait,
-} from '../ports/set-up.ts';
+import type { Path } from '../ports/problems.ts';
+import { flag, type Members, nanos, oneOf, positive, strict, text, wait } from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
 import { costSchema } from '../prices/schema.ts';
 import { platformSchema } from './platform-schema.ts';

@@ -11,7 +11,8 @@ import type { DialectName } from '../ports/capabilities.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import { isWildcard, type ListedModel } from '../ports/listed-model.ts';
 import { protocolsOf, upstreamModelOf } from '../ports/model-defaults.ts';
-import { formatPath, isWithin, type Path, type Problem, setUpProblems } from '../ports/set-up.ts';
+import { formatPath, isWithin, type Path, type Problem } from '../ports/problems.ts';
+import { setUpProblems } from '../ports/set-up.ts';
 import { modelRemedyOf, modelSchema } from './model-schema.ts';
 import { wildcardFor } from './wildcards.ts';
 

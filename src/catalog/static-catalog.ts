@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Catalog, Model, ProtocolName } from '../ports/catalog.ts';
 import { isModel, type ListedModel } from '../ports/listed-model.ts';
 import { protocolsOf } from '../ports/model-defaults.ts';
-import { refuseProblems } from '../ports/set-up.ts';
+import { refuseProblems } from '../ports/problems.ts';
 import { modelProblems } from './model-problems.ts';
 import { wildcardsIn } from './wildcards.ts';
 

@@ -1,9 +1,10 @@
 /** What each member of a key's record must be: to check new keys, and to explain wrong records. */
 import { z } from 'zod';
 import type { ApiKey, QuotaSubject } from './key-store.ts';
+import type { Path } from './problems.ts';
 import { maxLines } from './quota-input.ts';
 import { keyRatesSchema, rateRemedyOf } from './rates-schema.ts';
-import { aName, anId, flag, nanos, oneOf, type Path, positive, text } from './set-up.ts';
+import { aName, anId, flag, nanos, oneOf, positive, text } from './set-up.ts';
 
 /** The periods of a limit. */
 export const quotaPeriods = ['total', 'day', 'week', 'month'] as const;

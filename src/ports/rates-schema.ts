@@ -3,9 +3,10 @@
  */
 import { z } from 'zod';
 import type { OwnerRateLimits } from './key-owner.ts';
+import type { Path } from './problems.ts';
 import { maxRate } from './rate-input.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
-import { anId, flag, type Path, strict, text } from './set-up.ts';
+import { anId, flag, strict, text } from './set-up.ts';
 
 /** The maximum number of entries in the record of one key, since each call checks all of them. */
 const maxKeyRates = 32;

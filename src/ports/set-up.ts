@@ -6,10 +6,8 @@ import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import { likeliestName, namesAt } from './likely-names.ts';
+import { formatPath, type Path, type Problem } from './problems.ts';
 import { isName, isNanos, isPrintableId, printableId } from './quota-input.ts';
-
-/** The path of a value below the root: `['channels', 0, 'weight']`. */
-export type Path = readonly PropertyKey[];
 
 /**
  * How problems are worded. A remedy is a sentence without its full stop; undefined where the
@@ -42,14 +40,6 @@ function rankOf({ code }: z.core.$ZodIssue): number {
   return code === 'unrecognized_keys' ? 0 : 1;
 }
 
-/** A wrong member. */
-export interface Problem {
-  /** Of the member, below the value that was checked. */
-  readonly path: Path;
-  /** Names the member and the remedy. It never contains the value, which may be a secret. */
-  readonly sentence: string;
-}
-
 /** All problems of a value. */
 export function setUpProblems(
   schema: z.ZodType,
@@ -75,23 +65,6 @@ export function issuePath(issue: z.core.$ZodIssue): Path {
   return issue.code === 'unrecognized_keys'
     ? [...issue.path, ...issue.keys.slice(0, 1)]
     : issue.path;
-}
-
-/** Nobody fixes more at once, and the text may stand in a log. */
-const maxSentences = 50;
-
-/** @throws ConfigurationError with a line for each problem, unless there is none */
-export function refuseProblems(problems: readonly Problem[]): void {
-  if (problems.length === 0) return;
-  const lines = problems.slice(0, maxSentences).map(({ sentence }) => sentence);
-  const left = problems.length - lines.length;
-  const more = left === 0 ? [] : [`There are ${left} more problems.`];
-  throw new ConfigurationError([...lines, ...more].join('\n'));
-}
-
-/** Whether one path is the other, or lies below it. */
-export function isWithin(path: Path, other: Path): boolean {
-  return other.length <= path.length && other.every((part, index) => part === path[index]);
 }
 
 /** The remedy for an option that has a default. */
@@ -149,16 +122,6 @@ export function sentenceOf(
     ? reason.message.replace(/^must /, 'is missing, and must ')
     : reason.message;
   return remedy === undefined ? `${sentence}.` : `${sentence}. ${remedy}.`;
-}
-
-/** A path as code writes it: `models[2].channels[0].headers["x-org"]`. */
-export function formatPath(root: string, path: Path): string {
-  return path.reduce<string>((text, part) => {
-    if (typeof part === 'number') return `${text}[${part}]`;
-    const name = String(part);
-    if (text === '' && /^[\w$]+$/.test(name)) return name;
-    return /^[\w$]+$/.test(name) ? `${text}.${name}` : `${text}[${JSON.stringify(name)}]`;
-  }, root);
 }
 
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */

@@ -13,7 +13,8 @@ import {
   type TokenPrice,
   type TokenRates,
 } from '../money.ts';
-import { refuseProblems, setUpProblems } from '../ports/set-up.ts';
+import { refuseProblems } from '../ports/problems.ts';
+import { setUpProblems } from '../ports/set-up.ts';
 import { formatMoney, money } from './amount.ts';
 import type {
   ImagePriceRow,

@@ -30,7 +30,7 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: [isCodex ? 'test/clients/codex/*.check.ts' : 'test/clients/*.check.ts'],
-    setupFiles: ['test/support/fail-on-unhandled.ts'],
+    setupFiles: ['test/support/fail-on-unhandled.ts', 'test/clients/quiet-ai-sdk.ts'],
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',

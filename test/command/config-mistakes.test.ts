@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
-import { formatPath, type Path } from '../../src/ports/set-up.ts';
+import { formatPath, type Path } from '../../src/ports/problems.ts';
 import { at, changed, env, pathsIn, read, refusal, whole } from './whole-config.ts';
 
 const model: Path = ['catalog', 'models', 0];

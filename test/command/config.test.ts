@@ -6,7 +6,7 @@ import { configJsonSchema } from '../../src/command/config/json-schema.ts';
 import { readConfig } from '../../src/command/config/read.ts';
 import { storeChoice } from '../../src/command/config/store-choice.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
-import { formatPath, type Path } from '../../src/ports/set-up.ts';
+import { formatPath, type Path } from '../../src/ports/problems.ts';
 import { at, changed, env, pathsIn, read, refusal, whole } from './whole-config.ts';
 
 describe('tollgate.json', () => {

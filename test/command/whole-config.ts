@@ -2,7 +2,7 @@
 import { readConfig } from '../../src/command/config/read.ts';
 import { isJsonObject, items, type JsonValue } from '../../src/json.ts';
 import { plainDefaults } from '../../src/plain-options.ts';
-import type { Path } from '../../src/ports/set-up.ts';
+import type { Path } from '../../src/ports/problems.ts';
 
 /** The variables to which it refers. */
 export const env = {

@@ -1,6 +1,6 @@
 /** Replaces `${NAME}` in the strings of a configuration with environment variables. */
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
-import { formatPath, type Path, type Problem } from '../../ports/set-up.ts';
+import { formatPath, type Path, type Problem } from '../../ports/problems.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

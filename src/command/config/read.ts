@@ -18,8 +18,8 @@ import {
   type Path,
   type Problem,
   refuseProblems,
-  setUpProblems,
-} from '../../ports/set-up.ts';
+} from '../../ports/problems.ts';
+import { setUpProblems } from '../../ports/set-up.ts';
 import { isWeakSecret, secretKind } from '../../secret.ts';
 import type { Given } from '../command.ts';
 import { listedPrices } from '../stores/packages.ts';

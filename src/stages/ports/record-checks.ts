@@ -9,9 +9,10 @@ import { inputOnlyProblem, outputPriceProblem } from '../../catalog/model-proble
 import { modelRemedyOf, modelSchema } from '../../catalog/model-schema.ts';
 import type { Model } from '../../ports/catalog.ts';
 import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../../ports/key-schema.ts';
+import { formatPath } from '../../ports/problems.ts';
 import { isName, isNanos, isPrintableId, maxLines } from '../../ports/quota-input.ts';
 import { areKeyRates } from '../../ports/rates-schema.ts';
-import { formatPath, issuePath, issuesOf, sentenceOf, type Wording } from '../../ports/set-up.ts';
+import { issuePath, issuesOf, sentenceOf, type Wording } from '../../ports/set-up.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */

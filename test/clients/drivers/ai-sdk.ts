@@ -12,9 +12,6 @@ import {
   type Target,
 } from './client.ts';
 
-// It warns of deprecated parts, which all versions take, and models that it does not know.
-Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
-
 const place = z.object({ city: z.string() });
 
 /** What a call needs that is the provider's own. */
