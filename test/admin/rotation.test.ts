@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { continueFrom, referTo, responsesGateway } from '../stages/references/responses-gateway.ts';
+import { runsOf } from '../support/sample.ts';
 import { adminSetup } from './admin-host.ts';
 
 const dayMs = 86_400_000;
@@ -38,7 +39,7 @@ it('no rotation lets a key live longer than before, or than its overlap', async 
         before = after ?? Number.POSITIVE_INFINITY;
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   );
 });
 
