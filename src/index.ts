@@ -27,7 +27,6 @@ export {
   UpstreamError,
   type UpstreamStage,
 } from './errors.ts';
-export type { EventSource, FilteredListener } from './event-filter.ts';
 export type {
   EventFilter,
   EventListener,
@@ -36,7 +35,17 @@ export type {
   GatewayEvent,
   HoldEnd,
   LogLevel,
-} from './events.ts';
+} from './events/events.ts';
+export type { EventSource, FilteredListener } from './events/filter.ts';
+export {
+  type EntryLogger,
+  type EventLogger,
+  type FieldsFirstLogger,
+  type LogEventsOptions,
+  type LogFields,
+  logEvents,
+  type MessageFirstLogger,
+} from './events/log.ts';
 export {
   type FailureReason,
   failureReasons,
@@ -54,15 +63,6 @@ export type {
   ReplyBody,
 } from './http.ts';
 export { type IssuedKey, type IssueKeyOptions, issueKey } from './issue-key.ts';
-export {
-  type EntryLogger,
-  type EventLogger,
-  type FieldsFirstLogger,
-  type LogEventsOptions,
-  type LogFields,
-  logEvents,
-  type MessageFirstLogger,
-} from './log-events.ts';
 export {
   type CostMember,
   type FreePrice,
@@ -91,25 +91,6 @@ export {
   StoreUnavailable,
 } from './ports/call-options.ts';
 export type {
-  Capabilities,
-  DialectName,
-  ReasoningEffort,
-  ThinkingBudget,
-} from './ports/capabilities.ts';
-export type {
-  AccountCredential,
-  AwsCredential,
-  Catalog,
-  Channel,
-  ChannelCost,
-  CredentialAnswer,
-  CredentialRequest,
-  MediaPartTokens,
-  Model,
-  ProtocolName,
-  TokenCredential,
-} from './ports/catalog.ts';
-export type {
   ChannelSwitch,
   ClusterStore,
   ClusterView,
@@ -117,20 +98,9 @@ export type {
   ReplicaChannel,
   ReplicaReport,
 } from './ports/cluster-store.ts';
-export type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
 export type { HealthStatus } from './ports/health-status.ts';
-export type {
-  AbandonInput,
-  AbandonResult,
-  ClaimInput,
-  ClaimRecord,
-  ClaimResult,
-  FinishInput,
-  FinishResult,
-  IdempotencyStore,
-} from './ports/idempotency-store.ts';
-export type { ItemStore, StoredItem } from './ports/item-store.ts';
+export type { FailedKeyLimit } from './ports/keys/failed-key-limit.ts';
 export type {
   ApiKey,
   KeyLookupOptions,
@@ -138,19 +108,8 @@ export type {
   KeyStore,
   QuotaSubject,
   SessionStore,
-} from './ports/key-store.ts';
-export type { ListedModel, PriceOfListed, PriceOfName } from './ports/listed-model.ts';
-export { perKey } from './ports/per-key.ts';
-export type {
-  AzureApi,
-  AzureOptions,
-  AzurePlatform,
-  BedrockPlatform,
-  HostedChannel,
-  Platform,
-  VertexPlatform,
-} from './ports/platform.ts';
-export type { PortName } from './ports/port-names.ts';
+} from './ports/keys/key-store.ts';
+export { perKey } from './ports/keys/per-key.ts';
 export type {
   AdjustInput,
   AdjustResult,
@@ -166,19 +125,60 @@ export type {
   ReserveResult,
   SettleInput,
   SettleResult,
-} from './ports/quota-store.ts';
+} from './ports/limits/quota-store.ts';
 export type {
   RateDecision,
   RateLimiter,
   RatePeriodMs,
   RateTake,
-} from './ports/rate-limiter.ts';
-export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/rates.ts';
-export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
+} from './ports/limits/rate-limiter.ts';
+export type { AmountPerPeriod, KeyRateLimits, RateLimits } from './ports/limits/rates.ts';
+export type {
+  Capabilities,
+  DialectName,
+  ReasoningEffort,
+  ThinkingBudget,
+} from './ports/models/capabilities.ts';
+export type {
+  AccountCredential,
+  AwsCredential,
+  Catalog,
+  Channel,
+  ChannelCost,
+  CredentialAnswer,
+  CredentialRequest,
+  MediaPartTokens,
+  Model,
+  ProtocolName,
+  TokenCredential,
+} from './ports/models/catalog.ts';
+export type { ListedModel, PriceOfListed, PriceOfName } from './ports/models/listed-model.ts';
+export type {
+  AzureApi,
+  AzureOptions,
+  AzurePlatform,
+  BedrockPlatform,
+  HostedChannel,
+  Platform,
+  VertexPlatform,
+} from './ports/models/platform.ts';
+export type { AllowedMembers, ReachMember } from './ports/models/reach-members.ts';
+export type { PortName } from './ports/port-names.ts';
 export type { RecordedRefusals, RefusalLog } from './ports/refusal-log.ts';
-export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
-export type { ResponseOptions } from './ports/response-options.ts';
-export type { ResultOptions, ResultStore, StoredResult } from './ports/result-store.ts';
+export type {
+  AbandonInput,
+  AbandonResult,
+  ClaimInput,
+  ClaimRecord,
+  ClaimResult,
+  FinishInput,
+  FinishResult,
+  IdempotencyStore,
+} from './ports/replies/idempotency-store.ts';
+export type { ItemStore, StoredItem } from './ports/replies/item-store.ts';
+export type { IndexEntry, ResponseIndex } from './ports/replies/response-index.ts';
+export type { ResponseOptions } from './ports/replies/response-options.ts';
+export type { ResultOptions, ResultStore, StoredResult } from './ports/replies/result-store.ts';
 export type { Timeouts } from './ports/timeouts.ts';
 export type {
   ByteSink,

@@ -14,8 +14,8 @@ import {
   limitStatedByRecords,
   limitWithExtra,
   refuse,
-} from '../../src/ports/quota-input.ts';
-import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+} from '../../src/ports/limits/quota-input.ts';
+import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/limits/quota-store.ts';
 
 interface Row {
   limit: bigint | undefined;

@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf, isAdminError } from '../admin-error.ts';
-import type { NowRange } from '../now.ts';
+import type { NowRange } from '../now/now.ts';
 import { adminOpenApi } from './openapi.ts';
 import {
   closeAfterwards,

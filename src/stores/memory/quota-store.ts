@@ -16,8 +16,8 @@ import {
   defaultPartition,
   isPeriod,
   periodForm,
-} from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import {
   aClock,
   aName,

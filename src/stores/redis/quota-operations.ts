@@ -15,7 +15,7 @@ import {
   extraTooLarge,
   limitStatedByRecords,
   refuse,
-} from '../../ports/quota-input.ts';
+} from '../../ports/limits/quota-input.ts';
 import type {
   AdjustInput,
   AdjustResult,
@@ -23,7 +23,7 @@ import type {
   QuotaStore,
   ReserveInput,
   SettleInput,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import type { LoadScripts, RunScript, ScriptCall } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { partitionList } from './partition-list.ts';

@@ -1,8 +1,8 @@
 /** Compares the charges in the quota store with those in the usage log. */
 import type { MaybePromise } from '../../ports/call-options.ts';
-import { defaultPartition } from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
-import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage-report.ts';
+import { defaultPartition } from '../../ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
+import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage/report.ts';
 
 /** The quota store and the usage log to compare. */
 export interface ReconcileSources {

@@ -12,8 +12,8 @@ import {
   checkReserve,
   checkRow,
   checkSweep,
-} from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { isDatabase, performerOf, type SqliteClient } from './database.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';

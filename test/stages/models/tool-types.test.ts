@@ -6,8 +6,7 @@
  * the table under test.
  */
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
-import { fixtures } from '../../support/fixtures.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import {
   type CallerReply,
   type CallerRequest,
@@ -15,7 +14,8 @@ import {
   untouched,
 } from '../../support/gateway-in-process.ts';
 import { channel, contents, model } from '../../support/models.ts';
-import { responsesFixtures } from '../../support/responses-fixtures.ts';
+import { fixtures } from '../../support/recorded/fixtures.ts';
+import { responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 import { someOf } from '../../support/sample.ts';
 
 type Tool = Readonly<Record<string, unknown>>;
