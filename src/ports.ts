@@ -56,6 +56,7 @@ export type {
   ProtocolName,
   TokenCredential,
 } from './ports/catalog.ts';
+export { checkedQuotaStore } from './ports/checked-quota-store.ts';
 export type {
   ChannelSwitch,
   ClusterStore,
