@@ -42,6 +42,7 @@ const config: ViteUserConfig = defineConfig({
     // As in the paths of tsconfig: tests and examples import the package, and get its source.
     alias: [
       { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
+      { find: /^tollgate\/ports$/, replacement: `${here}/src/ports.ts` },
       {
         find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
         replacement: `${here}/adapters/$1.ts`,

@@ -1,13 +1,7 @@
 /** A host's own stores: keys from its user database, its own usage log, its rate limiter. */
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
-import {
-  digestSecret,
-  type KeyStore,
-  money,
-  type RateLimiter,
-  type RateTake,
-  type UsageSink,
-} from 'tollgate';
+import { digestSecret, type KeyStore, money } from 'tollgate';
+import type { RateLimiter, RateTake, UsageSink } from 'tollgate/ports';
 
 /** A row of the host's own table, which keeps the digest of a secret and never the secret. */
 export interface UserRow {

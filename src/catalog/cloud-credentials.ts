@@ -36,9 +36,9 @@ const clouds: Readonly<Record<string, Cloud>> = {
   },
   azure: {
     packageName: '@azure/identity',
-    provider: (library) => {
+    provider: (library, options) => {
       const identity = constructed(library, 'DefaultAzureCredential');
-      const scope = 'https://cognitiveservices.azure.com/.default';
+      const scope = member(options, 'scope') ?? 'https://cognitiveservices.azure.com/.default';
       return identity && (() => called(identity, 'getToken', scope));
     },
   },

@@ -66,6 +66,11 @@ const platforms: ReadonlyMap<string, Platform['name']> = new Map([
   ['google', 'vertex'],
   ['azure', 'azure'],
 ]);
+/** What a reference may say besides the cloud. */
+const cloudOptions: ReadonlyMap<string, string> = new Map([
+  ['aws', 'profile'],
+  ['azure', 'scope'],
+]);
 const cloudForms = '{ "aws": {} }, { "google": "default" } or { "azure": "default" }';
 
 /** The platform for which a reference to a cloud is; undefined for any other reference. */
@@ -79,10 +84,11 @@ export function cloudOf(reference: JsonValue | undefined): Platform['name'] | un
 export function isCloudReference(value: JsonValue): boolean {
   const [[name = '', options] = [], ...others] = isJsonObject(value) ? Object.entries(value) : [];
   if (others.length > 0 || !platforms.has(name)) return false;
-  if (name !== 'aws') return options === 'default';
-  if (options === undefined || !isJsonObject(options)) return false;
-  const { profile, ...unknown } = options;
-  return Object.keys(unknown).length === 0 && (profile ?? '') === String(profile ?? '');
+  if (options === 'default') return name !== 'aws';
+  const option = cloudOptions.get(name);
+  if (option === undefined || options === undefined || !isJsonObject(options)) return false;
+  const { [option]: text = '', ...unknown } = options;
+  return Object.keys(unknown).length === 0 && typeof text === 'string';
 }
 
 const forms = `${inEnvironment} or { "name": "…" }`;

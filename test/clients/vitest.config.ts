@@ -15,6 +15,7 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^tollgate$/, replacement: `${root}src/index.ts` },
+      { find: /^tollgate\/ports$/, replacement: `${root}src/ports.ts` },
       {
         find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
         replacement: `${root}adapters/$1.ts`,

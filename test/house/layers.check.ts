@@ -45,7 +45,14 @@ const layers: readonly (readonly string[])[] = [
   ['src/plain-options.ts', 'src/options.ts'],
   ['src/stages/', 'src/events/log.ts'],
   ['src/gateway.ts', 'src/testing/'],
-  ['src/index.ts', 'src/admin/', 'src/notify/', 'src/opentelemetry/', 'src/prometheus/'],
+  [
+    'src/index.ts',
+    'src/ports.ts',
+    'src/admin/',
+    'src/notify/',
+    'src/opentelemetry/',
+    'src/prometheus/',
+  ],
   ['adapters/', 'src/console/'],
   ['src/command/'],
 ];

@@ -189,7 +189,7 @@ export const rules: readonly Rule[] = [
 
 /** What the entries of the package re-export, by the file that declares it. */
 const exportedByEntries: ReadonlyMap<string, readonly string[]> = sources()
-  .filter(({ fileName }) => /^src\/(?:.*\/)?index\.ts$/.test(fileName))
+  .filter(({ fileName }) => /^src\/(?:(?:.*\/)?index|ports)\.ts$/.test(fileName))
   .flatMap((entry) => entry.statements.filter(ts.isExportDeclaration))
   .reduce((all, { moduleSpecifier, exportClause, parent }) => {
     if (exportClause === undefined || !ts.isNamedExports(exportClause)) return all;
@@ -255,7 +255,7 @@ function isDefaultModifier(node: ts.Node): boolean {
 
 function isNamedEntryExport(node: ts.ExportDeclaration): boolean {
   return (
-    /(?:^|\/)(?:index|adapters\/\w+)\.ts$/.test(node.getSourceFile().fileName) &&
+    /(?:^|\/)(?:index|src\/ports|adapters\/\w+)\.ts$/.test(node.getSourceFile().fileName) &&
     node.exportClause !== undefined
   );
 }

@@ -49,7 +49,8 @@ const rows: readonly (readonly [string, string, readonly string[]])[] = [
   ['"anthropic_beta":["context-1m-2025-08-07"]', 'anthropic_beta', everywhere],
   ['"diagnostics":{}', 'diagnostics', hosted],
   ['"output_config":{"task_budget":{"total":9}}', 'task_budget', hosted],
-  ['"cache_control":{"type":"ephemeral","scope":"global"}', 'scope', hosted],
+  ['"system":[{"cache_control":{"type":"ephemeral","scope":"global"}}]', 'scope', everywhere],
+  ['"cache_control":{"type":"ephemeral"}', 'cache_control', ['runtime']],
 ];
 
 describe.each(rows)('%s', (member, name, refusedBy) => {

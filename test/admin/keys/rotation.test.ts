@@ -8,6 +8,7 @@ import {
   responsesGateway,
 } from '../../stages/references/responses-gateway.ts';
 import { adminSetup } from '../admin-host.ts';
+import { runsOf } from '../../support/sample.ts';
 
 const dayMs = 86_400_000;
 const yearMs = 365 * dayMs;
@@ -42,7 +43,7 @@ it('no rotation lets a key live longer than before, or than its overlap', async 
         before = after ?? Number.POSITIVE_INFINITY;
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   );
 });
 

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/json.ts';
 import { formatPath, type Path } from '../../../src/ports/problems.ts';
+import { runsOf } from '../../support/sample.ts';
 import { at, changed, env, pathsIn, read, refusal, whole } from './whole-config.ts';
 
 const model: Path = ['catalog', 'models', 0];
@@ -76,7 +77,7 @@ describe('mistakes in tollgate.json', () => {
         expect(lines, message).toHaveLength(planted.length);
         expect(message).not.toContain('canary');
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
     await expect(read(valid, variables)).resolves.toBeDefined();
   });

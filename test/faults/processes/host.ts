@@ -10,10 +10,10 @@ import {
   memoryKeyStore,
   memoryQuotaStore,
   memoryUsageSink,
-  type QuotaStore,
   staticCatalog,
 } from 'tollgate';
 import { nodeAdapter } from 'tollgate/node';
+import type { QuotaStore } from 'tollgate/ports';
 import { z } from 'zod';
 import { closed, listening } from '../../support/servers.ts';
 import { answerQuota, askingQuotaStore, type Line } from './quota.ts';

@@ -278,6 +278,24 @@ describe('a model of a wildcard', () => {
     expect(harness.gateway.channels()).toMatchObject([{ state: 'cooling_down' }]);
     expect(harness.gateway.channels()[0]?.models.length).toBeLessThan(1_000);
   });
+
+  it('leaves on record which models are out, however many names are unknown', async () => {
+    const limited: CallHandler = (up) =>
+      up.answer(429, { error: { message: 'No.' } }, { 'retry-after': '60' });
+    const unknown: CallHandler = (up) => up.answer(404, { error: { code: 'model_not_found' } });
+    const count = 1_010;
+    const handlers = [limited, ...new Array<CallHandler>(count).fill(unknown)];
+    const harness = gateway({ price: { per: 'free' } }, { handlers });
+
+    await harness.call(chat('openai/known'));
+    for (let index = 0; index < count; index += 1) await harness.call(chat(`openai/m${index}`));
+
+    const [{ models } = { models: [] }] = harness.gateway.channels();
+    expect(models.length).toBeLessThanOrEqual(1_000);
+    expect(models).toContainEqual(
+      expect.objectContaining({ upstreamModel: 'known', state: 'cooling_down' }),
+    );
+  });
 });
 
 /** Names that mean a model which the catalog may list by itself, or one of the account's own. */

@@ -16,6 +16,7 @@ import type { ProtocolName } from '../../../src/ports/models/catalog.ts';
 import { mintSecret } from '../../../src/secret.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, model } from '../../support/models.ts';
+import { runsOf } from '../../support/sample.ts';
 
 type Api = ProtocolName | 'native_embeddings';
 
@@ -224,7 +225,7 @@ it('the event of a refusal names what was wrong, and nothing that may not be log
       expect(written).not.toContain('canary');
       expect(JSON.stringify(event)).not.toContain(secret.slice(0, 20));
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(400) },
   );
 });
 
@@ -266,6 +267,6 @@ it('nor a secret of the request, wherever it and the name are', async () => {
       expect(allEvents.map(({ type }) => type)).toContain('call_refused');
       expect(JSON.stringify(allEvents)).not.toContain(key);
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(400) },
   );
 });

@@ -13,6 +13,7 @@ import {
   sqliteIdempotencyStore,
   sqliteQuotaStore,
 } from '../../../src/stores/sqlite/index.ts';
+import { runsOf } from '../../support/sample.ts';
 import { fileKinds, scratch } from './handles.ts';
 
 const partition = 'default';
@@ -91,7 +92,7 @@ describe.each(fileKinds)('over $name', (kind) => {
           for (const { operation } of asked) operation(store, 25);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
   });
 

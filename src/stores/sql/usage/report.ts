@@ -114,7 +114,10 @@ export interface UsageRecordPage {
 
 /** The queries of a usage log. */
 export interface UsageQueries {
-  /** Queries block this process while they search, so that long ones are asked in small parts. */
+  /**
+   * Queries block this process, or what else its database does, while they search, so that long
+   * ones are asked in small parts.
+   */
   readonly isInProcess?: boolean;
   /**
    * Sums by names, sorted by names.

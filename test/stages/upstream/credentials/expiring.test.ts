@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { perKey } from '../../../../src/index.ts';
 import { type Credential, tenants, users } from '../../keys/tenants.ts';
+import { runsOf } from '../../../support/sample.ts';
 
 const minute = 60_000;
 
@@ -52,7 +53,7 @@ describe('a token that says when it expires', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     ));
 
   it.each([56, 60, 90])('is renewed by one of the calls that run at once, after %i min', (min) =>
