@@ -47,10 +47,13 @@ export type CatalogCheck =
  * each other. They are undefined where sums of tokens don't decide, as for images of several sizes.
  */
 interface PriceEstimate {
+  /** How many calls the estimate rests on. */
   readonly calls: number | undefined;
   /** What was charged. */
   readonly chargedNanos: bigint | undefined;
+  /** What they cost at the price until now, in nanos. */
   readonly beforeNanos: Nanos | undefined;
+  /** What they would have cost at the new price, in nanos. */
   readonly afterNanos: Nanos | undefined;
 }
 
