@@ -56,6 +56,7 @@ export type {
   ProtocolName,
   TokenCredential,
 } from './ports/models/catalog.ts';
+export { checkedQuotaStore } from './ports/limits/checked-quota-store.ts';
 export type {
   ChannelSwitch,
   ClusterStore,

@@ -160,6 +160,7 @@ interface PortsValues {
     details?: { readonly timedOut?: boolean; readonly cause?: unknown },
   ) => ports.UpstreamError;
   chargePolicy: ChargePolicy;
+  checkedQuotaStore: (store: QuotaStore) => QuotaStore;
   costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
   failureReasons: readonly FailureReason[];
   isFailureReason: (value: unknown) => value is FailureReason;
@@ -180,7 +181,7 @@ interface AdminValues {
     admin: Admin,
     options: admin.AdminHandlerOptions<R>,
   ) => AdminHandler<R>;
-  adminOpenApi: () => admin.OpenApiDocument;
+  adminOpenApi: () => Promise<admin.OpenApiDocument>;
   adminStatusOf: Readonly<Record<admin.AdminErrorCode, number>>;
   createAdmin: (options: admin.AdminOptions) => Admin;
   memoryAuditLog: (size?: number) => admin.MemoryAuditLog;

@@ -15,6 +15,7 @@ import {
   isAdminError,
 } from '../admin-error.ts';
 import { csvLine } from '../csv.ts';
+import { pagesOf } from '../pages.ts';
 
 /** The actions that the audit trail records: changes, and sign-ins to the console with a link. */
 export type AdminAction =
@@ -59,9 +60,11 @@ export interface AuditSubject {
    * refused sign-in.
    */
   readonly actor: string;
+  /** What was done: `key.issue`, `channel.disable`. */
   readonly action: AdminAction;
   /** The id of the key, owner, batch, request or channel; undefined where there is none yet. */
   readonly target: string | undefined;
+  /** The members before and after; never a secret. */
   readonly change: AuditChange;
 }
 
@@ -80,6 +83,7 @@ export interface AuditEntry extends AuditSubject {
 
 /** A page of the audit trail, the latest entry first. */
 export interface AuditTrailPage {
+  /** The entries, the latest first. */
   readonly data: readonly AuditRecord[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;
@@ -203,12 +207,9 @@ const csvHeading = ['time', 'actor', 'action', 'target', 'outcome', 'code', 'cha
 
 async function* auditCsv(log: AuditLog, query: AuditTrailQuery): AsyncIterable<string> {
   yield csvLine(csvHeading);
-  let after: string | undefined;
-  do {
-    const page: AuditTrailPage = await listed(log, { ...query, ...(after && { after }) });
-    yield page.data.map(auditLine).join('');
-    after = page.next;
-  } while (after !== undefined);
+  for await (const { data } of pagesOf((page) => listed(log, { ...query, ...page }))) {
+    yield data.map(auditLine).join('');
+  }
 }
 
 function auditLine({ atMs, actor, action, target, outcome, code, change }: AuditRecord): string {

@@ -13,26 +13,57 @@ import { modelsFrom } from '../../catalog/model-json.ts';
 import type { PublishedModel } from '../../catalog/published-models.ts';
 import { ConfigurationError, isConfigurationError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { Price } from '../../money.ts';
+import type { Nanos, Price } from '../../money.ts';
 import { formatMoney } from '../../prices/amount.ts';
+import { costOf } from '../../prices/cost.ts';
 import { priceSchema } from '../../prices/schema.ts';
+import type { UsageReportRow } from '../../stores/sql/usage/report.ts';
 import { AdminError, databaseCatalog, notSupported } from '../admin-error.ts';
 import type { AuditChange, AuditSubject } from '../audit/audit.ts';
 import type { AdminCatalog, AdminDeps } from '../deps.ts';
+import { adminUsage } from '../usage/usage.ts';
 import { type CatalogModel, catalogModel, writtenPrice } from './models.ts';
-import { type PriceEstimate, priceEstimate } from './price-estimate.ts';
 
 /** Whether a list of models could be published. */
 export type CatalogCheck =
-  | { readonly valid: true; readonly models: number; readonly problem: undefined }
+  | {
+      readonly valid: true;
+      /** How many models and wildcards the list has. */
+      readonly models: number;
+      readonly problem: undefined;
+    }
   /** `problem` has a line for each wrong member, which names it and says what to do. */
-  | { readonly valid: false; readonly models: number; readonly problem: string };
+  | {
+      readonly valid: false;
+      /** How many models and wildcards the list has. */
+      readonly models: number;
+      /** A line for each wrong member, with what to do. */
+      readonly problem: string;
+    };
+
+/**
+ * Sums over the last 30 days of the usage log; undefined if the log can't be queried. The two costs
+ * are those of the same tokens, at the rates without tiers, fees and multipliers: compare them with
+ * each other. They are undefined where sums of tokens don't decide, as for images of several sizes.
+ */
+interface PriceEstimate {
+  /** How many calls the estimate rests on. */
+  readonly calls: number | undefined;
+  /** What was charged. */
+  readonly chargedNanos: bigint | undefined;
+  /** What they cost at the price until now, in nanos. */
+  readonly beforeNanos: Nanos | undefined;
+  /** What they would have cost at the new price, in nanos. */
+  readonly afterNanos: Nanos | undefined;
+}
 
 /** What another price of a model would change. */
 export interface PricePreview extends PriceEstimate {
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
   /** The newest version; pass it as `after`. */
   readonly version: number;
+  /** What the new price changes in the newest version. */
   readonly differences: readonly CatalogDifference[];
 }
 
@@ -46,8 +77,11 @@ export interface VersionRange {
 
 /** What two versions differ in. */
 export interface VersionDiff {
+  /** The number of the earlier version. */
   readonly from: number;
+  /** The number of the later version. */
   readonly to: number;
+  /** Each member that differs, by model. */
   readonly differences: readonly CatalogDifference[];
 }
 
@@ -83,6 +117,7 @@ export interface AdminCatalogs {
   history(): Promise<readonly CatalogVersion[]>;
   /** The models of a version in JSON, by default of the newest. */
   read(version?: number): Promise<StoredCatalog>;
+  /** What two versions differ in, by default the newest and the one before it. */
   diff(range?: VersionRange): Promise<VersionDiff>;
   /** What publishing these models would change in the newest version. */
   diffWith(models: readonly JsonValue[]): Promise<VersionDiff>;
@@ -98,7 +133,10 @@ export interface AdminCatalogs {
   setPrice(
     actor: string,
     modelId: string,
-    change: Omit<PublishOptions, 'actor'> & { readonly price: Price },
+    change: Omit<PublishOptions, 'actor'> & {
+      /** The new price, for callers. */
+      readonly price: Price;
+    },
   ): Promise<CatalogVersion>;
 }
 
@@ -256,4 +294,46 @@ async function referenceOf(value: JsonValue, path: string): Promise<string> {
   throw new ConfigurationError(
     `${path} must be { env: 'VARIABLE' } or { name: '…' }: the database holds no secrets.`,
   );
+}
+
+const unknown: PriceEstimate = {
+  calls: undefined,
+  chargedNanos: undefined,
+  beforeNanos: undefined,
+  afterNanos: undefined,
+};
+
+const spanMs = 30 * 86_400_000;
+
+async function priceEstimate(
+  deps: AdminDeps,
+  modelId: string,
+  { before, after }: { readonly before: Price | undefined; readonly after: Price },
+): Promise<PriceEstimate> {
+  if (deps.stores.usage.usageReport === undefined) return unknown;
+  const toMs = deps.clock.now();
+  const { data } = await adminUsage(deps).report({
+    by: 'model',
+    modelId,
+    fromMs: toMs - spanMs,
+    toMs,
+  });
+  const [row] = data;
+  if (row === undefined) return { calls: 0, chargedNanos: 0n, beforeNanos: 0n, afterNanos: 0n };
+  return {
+    calls: row.calls,
+    chargedNanos: row.chargeNanos,
+    beforeNanos: before && plainCost(row, before),
+    afterNanos: plainCost(row, after),
+  };
+}
+
+type Counts = Omit<UsageReportRow, 'costNanos' | 'marginNanos'>;
+
+function plainCost(counts: Counts, price: Price): Nanos | undefined {
+  if (price.per === 'free') return 0n;
+  if (price.per === 'token') return costOf(counts, { per: 'token', rates: price.rates });
+  const [row, ...others] = price.rows;
+  const isOne = row !== undefined && others.length === 0;
+  return isOne ? row.nanos * BigInt(counts.images) : undefined;
 }

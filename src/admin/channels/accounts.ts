@@ -5,9 +5,10 @@
 import { isStoreCorrupt, isStoreUnavailable } from '../../ports/call-options.ts';
 import { type HealthStatus, healthStates, worstState } from '../../ports/health-status.ts';
 import { type Explained, explained } from '../calls/summary.ts';
-import { type AdminDeps, given, maxPage } from '../deps.ts';
+import { type AdminDeps, maxPage } from '../deps.ts';
 import type { ChannelFailure, RecentAttempts } from '../now/live-channels.ts';
-import type { AdminUsageReports, UsageReportPage } from '../usage/usage.ts';
+import { pagesOf } from '../pages.ts';
+import type { AdminUsageReports } from '../usage/usage.ts';
 import type { WalkOptions } from '../usage/walk-log.ts';
 import { type ChannelRow, modelChannels } from './list.ts';
 
@@ -20,10 +21,10 @@ export interface AccountQuery {
 }
 
 /** One model that an account serves. */
-export type AccountModel = { readonly modelId: string } & Pick<
-  ChannelRow,
-  'upstreamModel' | 'priority' | 'weight' | 'state' | 'reason' | 'untilMs'
->;
+export type AccountModel = {
+  /** The model, by its id in the catalog. */
+  readonly modelId: string;
+} & Pick<ChannelRow, 'upstreamModel' | 'priority' | 'weight' | 'state' | 'reason' | 'untilMs'>;
 
 /** A channel with all its models: the account of an operator at a provider. */
 export interface AccountRow
@@ -39,6 +40,7 @@ export interface AccountRow
   readonly lastFailure: (ChannelFailure & Explained) | undefined;
   /** The calls that it served, or that tried it last. */
   readonly calls: number;
+  /** What keys were charged for these calls, in nanos. */
   readonly chargeNanos: bigint;
   /** Undefined if the channel states no cost. */
   readonly costNanos: bigint | undefined;
@@ -48,8 +50,11 @@ export interface AccountRow
 export interface AccountPage {
   /** `log`: calls and money of all processes in the span. `process`: of this one, last hour. */
   readonly source: 'log' | 'process';
+  /** Unix ms, inclusive. */
   readonly fromMs: number;
+  /** Unix ms, exclusive. */
   readonly toMs: number;
+  /** A row for each account, the failing ones first. */
   readonly data: readonly AccountRow[];
 }
 
@@ -82,17 +87,12 @@ async function usedIn(
 ): Promise<Used | undefined> {
   const used = new Map<string, Pick<AccountRow, 'calls' | 'chargeNanos' | 'costNanos'>>();
   try {
-    let after: string | undefined;
-    do {
-      const page: UsageReportPage = await report(
-        { by: 'channel', ...span, limit: maxPage, ...given({ after }) },
-        options,
-      );
-      for (const { names, calls, chargeNanos, costNanos } of page.data) {
+    const query = { by: 'channel', ...span, limit: maxPage } as const;
+    for await (const { data } of pagesOf((page) => report({ ...query, ...page }, options))) {
+      for (const { names, calls, chargeNanos, costNanos } of data) {
         used.set(names[0] ?? '', { calls, chargeNanos, costNanos });
       }
-      after = page.next;
-    } while (after !== undefined);
+    }
     return used;
   } catch (error) {
     if (!isStoreUnavailable(error) && !isStoreCorrupt(error)) throw error;

@@ -18,7 +18,7 @@ import {
   sqlResultStore,
 } from '../sql/result-store.ts';
 import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage/sink.ts';
-import type { SqliteClient } from './database.ts';
+import { isDatabase, type SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
 import { aHandle, handleAndClock, handleRemedy } from './handle-check.ts';
 
@@ -142,7 +142,8 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqlUsageSink {
   const schema = strict('must be an object', { client: aHandle, ...usageSinkMembers });
   checkMakerOptions('sqliteUsageSink', schema, options, handleRemedy);
   const engine = sqliteEngine(options.client, undefined, { mayTakeLong: true });
-  return { ...sqlUsageSink(engine, options), isInProcess: true };
+  const isInWorker = isDatabase(options.client) && options.client.isInFile;
+  return { ...sqlUsageSink(engine, options), isInProcess: !isInWorker };
 }
 
 /**

@@ -12,28 +12,28 @@ afterEach(() => server?.close());
 
 describe('the OpenAPI document', () => {
   it('is valid by the schema of OpenAPI 3.1', async () => {
-    const document = JSON.parse(JSON.stringify(adminOpenApi()));
+    const document = JSON.parse(JSON.stringify(await adminOpenApi()));
 
     expect(await new Validator().validate(document)).toMatchObject({ valid: true });
     expect(document.openapi).toBe('3.1.0');
   });
 
   it('would not be valid without its title', async () => {
-    const document = { ...JSON.parse(JSON.stringify(adminOpenApi())), info: {} };
+    const document = { ...JSON.parse(JSON.stringify(await adminOpenApi())), info: {} };
 
     expect(await new Validator().validate(document)).toMatchObject({ valid: false });
   });
 
-  it('has every route, by its method', () => {
-    const { paths } = adminOpenApi();
+  it('has every route, by its method', async () => {
+    const { paths } = await adminOpenApi();
 
     for (const { method, path } of routes) {
       expect(paths, path).toHaveProperty([path, method.toLowerCase(), 'operationId']);
     }
   });
 
-  it('describes the answers of every route, and has no dangling reference', () => {
-    const document = JSON.parse(JSON.stringify(adminOpenApi()));
+  it('describes the answers of every route, and has no dangling reference', async () => {
+    const document = JSON.parse(JSON.stringify(await adminOpenApi()));
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g);
 
     for (const [, kind = '', name = ''] of references) {
@@ -48,8 +48,8 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('types numbers as numbers, and lists what a report is grouped by', () => {
-    const { paths } = JSON.parse(JSON.stringify(adminOpenApi()));
+  it('types numbers as numbers, and lists what a report is grouped by', async () => {
+    const { paths } = JSON.parse(JSON.stringify(await adminOpenApi()));
     const schemaOf = (path: string, wanted: string) =>
       paths[path].get.parameters.find(({ name }: { name: string }) => name === wanted).schema;
 
@@ -71,6 +71,6 @@ describe('the OpenAPI document', () => {
     const { status, text } = await server.call({ path: '/openapi.json' });
 
     expect(status).toBe(200);
-    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(adminOpenApi())));
+    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(await adminOpenApi())));
   });
 });

@@ -219,6 +219,18 @@ it('a report delays no look-up of a key', async () => {
   expect(await report).toEqual([]);
 });
 
+it('only a log whose queries would block this process or the writer is read in parts', async () => {
+  const { client, handle } = await opened();
+  const memory = await openSqlite(':memory:');
+  onTestFinished(() => memory.close());
+
+  const sinks = [client, memory, handle()].map((each) => sqliteUsageSink({ client: each }));
+  onTestFinished(async () => {
+    await Promise.all(sinks.map((sink) => sink.close()));
+  });
+  expect(sinks.map(({ isInProcess }) => isInProcess)).toEqual([false, true, true]);
+});
+
 it('an unknown driver is refused by name', async () => {
   const options: object = { driver: 'sqlite3' };
 
