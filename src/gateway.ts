@@ -1,12 +1,12 @@
 /** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
-import type { EventSource } from './event-filter.ts';
-import type { EventListener } from './events.ts';
+import type { EventListener } from './events/events.ts';
+import type { EventSource } from './events/filter.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayHandler } from './http.ts';
 import { type Settings, settingsOf } from './options.ts';
-import type { Channel, Model } from './ports/catalog.ts';
 import type { ChannelSwitch } from './ports/cluster-store.ts';
+import type { Channel, Model } from './ports/models/catalog.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';

@@ -21,13 +21,13 @@ export type {
   EventType,
   GatewayEvent,
   LogLevel,
-} from './events.ts';
+} from './events/events.ts';
 export type { FailureReason } from './failure-reasons.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { GatewayOptions } from './gateway-options.ts';
 export type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
 export { type IssuedKey, type IssueKeyOptions, issueKey } from './issue-key.ts';
-export { type LogEventsOptions, logEvents } from './log-events.ts';
+export { type LogEventsOptions, logEvents } from './events/log.ts';
 export {
   type ImagePrice,
   maxNanos,
@@ -39,23 +39,23 @@ export {
 export { azure } from './platforms/azure.ts';
 export { bedrock } from './platforms/bedrock/bedrock.ts';
 export { vertex } from './platforms/vertex.ts';
-export type { Capabilities } from './ports/capabilities.ts';
+export type { Capabilities } from './ports/models/capabilities.ts';
 export type {
   Catalog,
   Channel,
   CredentialAnswer,
   CredentialRequest,
   Model,
-} from './ports/catalog.ts';
+} from './ports/models/catalog.ts';
 export type {
   ApiKey,
   KeyRequest,
   KeyStore,
   QuotaSubject,
   SessionStore,
-} from './ports/key-store.ts';
-export { perKey } from './ports/per-key.ts';
-export type { RateLimits } from './ports/rates.ts';
+} from './ports/keys/key-store.ts';
+export { perKey } from './ports/keys/per-key.ts';
+export type { RateLimits } from './ports/limits/rates.ts';
 export type { Timeouts } from './ports/timeouts.ts';
 export type { UsageRecord } from './ports/usage-sink.ts';
 export { formatMoney, money } from './prices/amount.ts';

@@ -18,17 +18,17 @@ export {
   UpstreamError,
   type UpstreamStage,
 } from './errors.ts';
-export type { EventSource, FilteredListener } from './event-filter.ts';
-export type { HoldEnd } from './events.ts';
-export { failureReasons, isFailureReason, type NoChannelReason } from './failure-reasons.ts';
-export type { HeaderMap, IncomingHeaders, ReplyBody } from './http.ts';
+export type { HoldEnd } from './events/events.ts';
+export type { EventSource, FilteredListener } from './events/filter.ts';
 export type {
   EntryLogger,
   EventLogger,
   FieldsFirstLogger,
   LogFields,
   MessageFirstLogger,
-} from './log-events.ts';
+} from './events/log.ts';
+export { failureReasons, isFailureReason, type NoChannelReason } from './failure-reasons.ts';
+export type { HeaderMap, IncomingHeaders, ReplyBody } from './http.ts';
 export type {
   CostMember,
   FreePrice,
@@ -47,16 +47,6 @@ export {
   StoreCorrupt,
   StoreUnavailable,
 } from './ports/call-options.ts';
-export type { DialectName, ReasoningEffort, ThinkingBudget } from './ports/capabilities.ts';
-export type {
-  AccountCredential,
-  AwsCredential,
-  ChannelCost,
-  MediaPartTokens,
-  ProtocolName,
-  TokenCredential,
-} from './ports/catalog.ts';
-export { checkedQuotaStore } from './ports/checked-quota-store.ts';
 export type {
   ChannelSwitch,
   ClusterStore,
@@ -65,32 +55,11 @@ export type {
   ReplicaChannel,
   ReplicaReport,
 } from './ports/cluster-store.ts';
-export type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
 export type { HealthStatus } from './ports/health-status.ts';
-export type {
-  AbandonInput,
-  AbandonResult,
-  ClaimInput,
-  ClaimRecord,
-  ClaimResult,
-  FinishInput,
-  FinishResult,
-  IdempotencyStore,
-} from './ports/idempotency-store.ts';
-export type { ItemStore, StoredItem } from './ports/item-store.ts';
-export type { KeyLookupOptions } from './ports/key-store.ts';
-export type { ListedModel, PriceOfListed, PriceOfName } from './ports/listed-model.ts';
-export type {
-  AzureApi,
-  AzureOptions,
-  AzurePlatform,
-  BedrockPlatform,
-  HostedChannel,
-  Platform,
-  VertexPlatform,
-} from './ports/platform.ts';
-export type { PortName } from './ports/port-names.ts';
+export type { FailedKeyLimit } from './ports/keys/failed-key-limit.ts';
+export type { KeyLookupOptions } from './ports/keys/key-store.ts';
+export { checkedQuotaStore } from './ports/limits/checked-quota-store.ts';
 export type {
   AdjustInput,
   AdjustResult,
@@ -106,14 +75,50 @@ export type {
   ReserveResult,
   SettleInput,
   SettleResult,
-} from './ports/quota-store.ts';
-export type { RateDecision, RateLimiter, RatePeriodMs, RateTake } from './ports/rate-limiter.ts';
-export type { AmountPerPeriod, KeyRateLimits } from './ports/rates.ts';
-export type { AllowedMembers, ReachMember } from './ports/reach-members.ts';
+} from './ports/limits/quota-store.ts';
+export type {
+  RateDecision,
+  RateLimiter,
+  RatePeriodMs,
+  RateTake,
+} from './ports/limits/rate-limiter.ts';
+export type { AmountPerPeriod, KeyRateLimits } from './ports/limits/rates.ts';
+export type { DialectName, ReasoningEffort, ThinkingBudget } from './ports/models/capabilities.ts';
+export type {
+  AccountCredential,
+  AwsCredential,
+  ChannelCost,
+  MediaPartTokens,
+  ProtocolName,
+  TokenCredential,
+} from './ports/models/catalog.ts';
+export type { ListedModel, PriceOfListed, PriceOfName } from './ports/models/listed-model.ts';
+export type {
+  AzureApi,
+  AzureOptions,
+  AzurePlatform,
+  BedrockPlatform,
+  HostedChannel,
+  Platform,
+  VertexPlatform,
+} from './ports/models/platform.ts';
+export type { AllowedMembers, ReachMember } from './ports/models/reach-members.ts';
+export type { PortName } from './ports/port-names.ts';
 export type { RecordedRefusals, RefusalLog } from './ports/refusal-log.ts';
-export type { IndexEntry, ResponseIndex } from './ports/response-index.ts';
-export type { ResponseOptions } from './ports/response-options.ts';
-export type { ResultOptions, ResultStore, StoredResult } from './ports/result-store.ts';
+export type {
+  AbandonInput,
+  AbandonResult,
+  ClaimInput,
+  ClaimRecord,
+  ClaimResult,
+  FinishInput,
+  FinishResult,
+  IdempotencyStore,
+} from './ports/replies/idempotency-store.ts';
+export type { ItemStore, StoredItem } from './ports/replies/item-store.ts';
+export type { IndexEntry, ResponseIndex } from './ports/replies/response-index.ts';
+export type { ResponseOptions } from './ports/replies/response-options.ts';
+export type { ResultOptions, ResultStore, StoredResult } from './ports/replies/result-store.ts';
 export type {
   ByteSink,
   UpstreamBody,

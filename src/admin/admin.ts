@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import type { QuotaStore } from '../ports/quota-store.ts';
+import type { QuotaStore } from '../ports/limits/quota-store.ts';
 import {
   aClock,
   aCurrency,
@@ -14,10 +14,11 @@ import {
   strict,
   text,
 } from '../ports/set-up.ts';
-import { type Audit, type AuditListener, auditTrail } from './audit.ts';
-import { type AdminCalls, adminCalls } from './calls.ts';
-import { type AdminCatalogs, adminCatalogs } from './catalog.ts';
-import { type AdminChannels, adminChannels } from './channels.ts';
+import { type Audit, type AuditListener, auditTrail } from './audit/audit.ts';
+import { type AdminCalls, adminCalls } from './calls/calls.ts';
+import { type AdminRefusals, adminRefusals } from './calls/refusals.ts';
+import { type AdminCatalogs, adminCatalogs } from './catalog/catalog.ts';
+import { type AdminChannels, adminChannels } from './channels/channels.ts';
 import type {
   AdminCatalog,
   AdminDeps,
@@ -26,13 +27,12 @@ import type {
   AdminOwnedStore,
   AdminUsage,
 } from './deps.ts';
-import { type AdminKeys, adminKeys } from './keys.ts';
-import { liveFigures, liveTypes } from './live.ts';
+import { type AdminKeys, adminKeys } from './keys/keys.ts';
+import { type AdminOwners, adminOwners } from './keys/owners.ts';
 import { adminNames, type ReadNames } from './names.ts';
-import { adminNow, type ReadNow } from './now.ts';
-import { type AdminOwners, adminOwners } from './owners.ts';
-import { type AdminRefusals, adminRefusals } from './refusals.ts';
-import { type AdminUsageReports, adminUsage } from './usage.ts';
+import { liveFigures, liveTypes } from './now/live.ts';
+import { adminNow, type ReadNow } from './now/now.ts';
+import { type AdminUsageReports, adminUsage } from './usage/usage.ts';
 
 /** The gateway and the host's stores. */
 export interface AdminOptions {

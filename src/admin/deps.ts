@@ -4,17 +4,17 @@ import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { Catalog } from '../ports/catalog.ts';
-import type { KeyChange, OwnerTable } from '../ports/key-owner.ts';
-import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
-import type { ApiKey, KeyStore } from '../ports/key-store.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
-import type { QuotaStore } from '../ports/quota-store.ts';
+import type { KeyChange, OwnerTable } from '../ports/keys/key-owner.ts';
+import type { KeyPage, KeyPageQuery } from '../ports/keys/key-page.ts';
+import type { ApiKey, KeyStore } from '../ports/keys/key-store.ts';
+import type { QuotaStore } from '../ports/limits/quota-store.ts';
+import type { Catalog } from '../ports/models/catalog.ts';
+import type { ListedModel } from '../ports/models/listed-model.ts';
 import type { RefusalQueries } from '../stores/sql/refusal-report.ts';
-import type { UsageQueries } from '../stores/sql/usage-report.ts';
+import type { UsageQueries } from '../stores/sql/usage/report.ts';
 import { invalid } from './admin-error.ts';
-import type { Audit } from './audit.ts';
-import type { Live } from './live.ts';
+import type { Audit } from './audit/audit.ts';
+import type { Live } from './now/live.ts';
 
 /**
  * A key store with the optional methods that operators need. The stores for memory, SQLite and

@@ -1,9 +1,9 @@
 /** What there is to choose from: keys, models, channels, groups, codes, metadata, by a search. */
 import { errorCodes } from '../errors.ts';
-import { modelChannels } from './channel-list.ts';
+import { modelChannels } from './channels/list.ts';
 import type { AdminDeps } from './deps.ts';
-import { setBounded } from './live.ts';
-import type { AdminUsageReports } from './usage.ts';
+import { setBounded } from './now/live.ts';
+import type { AdminUsageReports } from './usage/usage.ts';
 
 /** What is named: `metadata` for the names in it, `metadata.user` for the values of one of them. */
 export type NamesOf =

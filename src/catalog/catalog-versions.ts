@@ -12,7 +12,7 @@ import {
 } from '../json.ts';
 import type { Price } from '../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
-import type { ChannelCost } from '../ports/catalog.ts';
+import type { ChannelCost } from '../ports/models/catalog.ts';
 import { type CatalogDifference, catalogDiff } from './catalog-diff.ts';
 import type { JsonSources } from './model-json.ts';
 import {

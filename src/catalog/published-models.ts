@@ -9,8 +9,8 @@ import {
   parseJson,
 } from '../json.ts';
 import type { Price } from '../money.ts';
-import type { Channel, ChannelCost } from '../ports/catalog.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
+import type { Channel, ChannelCost } from '../ports/models/catalog.ts';
+import type { ListedModel } from '../ports/models/listed-model.ts';
 import { checkSetUp } from '../ports/set-up.ts';
 import { priceToJson } from '../prices/codec.ts';
 import type { PriceJson } from '../prices/price-json.ts';

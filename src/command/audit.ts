@@ -1,7 +1,7 @@
 /** `tollgate audit`: who changed what, and when. `tollgate console link`: signs another in. */
 
-import { auditTrail } from '../admin/audit.ts';
-import { changedMembers } from '../admin/changed-members.ts';
+import { auditTrail } from '../admin/audit/audit.ts';
+import { changedMembers } from '../admin/audit/changed-members.ts';
 import { given as stated } from '../admin/deps.ts';
 import { linksPath } from '../console/links.ts';
 import { member } from '../json.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
-import type { AuditSubject } from '../admin/audit.ts';
+import type { AuditSubject } from '../admin/audit/audit.ts';
 import { given } from '../admin/deps.ts';
 import { type AdminHandler, adminHandler, mounted } from '../admin/http/handler.ts';
 import { reportedError, sendJson } from '../admin/http/reply.ts';

@@ -4,8 +4,8 @@
  */
 import type { OperationName } from '../apis.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
-import type { Model, ProtocolName } from './catalog.ts';
-import type { ApiKey } from './key-store.ts';
+import type { ApiKey } from './keys/key-store.ts';
+import type { Model, ProtocolName } from './models/catalog.ts';
 
 /** A call that a guard looks at. */
 export interface GuardedCall {

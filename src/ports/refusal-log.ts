@@ -5,7 +5,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
-import type { ProtocolName } from './catalog.ts';
+import type { ProtocolName } from './models/catalog.ts';
 
 /**
  * Stands for the key, the group and the model of refusals that are counted together: those beyond

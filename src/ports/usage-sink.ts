@@ -4,8 +4,8 @@
  */
 import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos, Price, Usage } from '../money.ts';
-import type { ProtocolName } from './catalog.ts';
-import type { ChargeBasis } from './quota-store.ts';
+import type { ChargeBasis } from './limits/quota-store.ts';
+import type { ProtocolName } from './models/catalog.ts';
 
 /** One attempt on one channel. */
 export interface CallAttempt {

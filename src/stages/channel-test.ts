@@ -6,14 +6,14 @@
 import { finished } from 'node:stream/promises';
 import { apiCalls } from '../apis.ts';
 import { catalogOf } from '../catalog/static-catalog.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { GatewayHandler, GatewayRequest } from '../http.ts';
 import { issueKey } from '../issue-key.ts';
 import type { Settings } from '../options.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
-import { protocolsOf, upstreamModelOf } from '../ports/model-defaults.ts';
+import type { Channel, Model } from '../ports/models/catalog.ts';
+import { protocolsOf, upstreamModelOf } from '../ports/models/model-defaults.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';

@@ -3,14 +3,14 @@
  * each call. It shares no code with the published stores, so that they also check each other.
  */
 import type { Clock } from '../../src/clock.ts';
-import { checkedQuotaStore } from '../../src/ports/checked-quota-store.ts';
+import { checkedQuotaStore } from '../../src/ports/limits/checked-quota-store.ts';
 import {
   checkExtra,
   limitStatedByRecords,
   limitWithExtra,
   refuse,
-} from '../../src/ports/quota-input.ts';
-import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+} from '../../src/ports/limits/quota-input.ts';
+import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/limits/quota-store.ts';
 
 interface Row {
   limit: bigint | undefined;

@@ -2,7 +2,7 @@
 
 import ts from 'typescript';
 import { operations, protocolNames } from '../../src/apis.ts';
-import { dialectNames } from '../../src/ports/capabilities.ts';
+import { dialectNames } from '../../src/ports/models/capabilities.ts';
 import { nodesOf, placeOf, resolveImport, sources } from './sources.ts';
 
 /** A style rule; `find` returns the positions that break it. */

@@ -181,7 +181,7 @@ interface AdminValues {
     admin: Admin,
     options: admin.AdminHandlerOptions<R>,
   ) => AdminHandler<R>;
-  adminOpenApi: () => admin.OpenApiDocument;
+  adminOpenApi: () => Promise<admin.OpenApiDocument>;
   adminStatusOf: Readonly<Record<admin.AdminErrorCode, number>>;
   createAdmin: (options: admin.AdminOptions) => Admin;
   memoryAuditLog: (size?: number) => admin.MemoryAuditLog;

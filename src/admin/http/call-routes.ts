@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { protocolNames } from '../../apis.ts';
 import { errorCodes } from '../../errors.ts';
 import { failureReasons } from '../../failure-reasons.ts';
-import { isPeriod, periodName } from '../../ports/quota-input.ts';
+import { isPeriod, periodName } from '../../ports/limits/quota-input.ts';
 import { matching } from '../../ports/set-up.ts';
 import { callOutcomes } from '../../ports/usage-sink.ts';
 import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
-import { columnGroupings } from '../../stores/sql/usage-report.ts';
+import { columnGroupings } from '../../stores/sql/usage/report.ts';
 import { invalid } from '../admin-error.ts';
 import type { NamesOf } from '../names.ts';
 import {

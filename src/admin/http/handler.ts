@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf, isAdminError } from '../admin-error.ts';
-import type { NowRange } from '../now.ts';
+import type { NowRange } from '../now/now.ts';
 import { adminOpenApi } from './openapi.ts';
 import {
   closeAfterwards,
@@ -148,7 +148,9 @@ async function serve<R extends IncomingMessage>(exchange: Exchange<R>): Promise<
   if (method === 'GET' && path === '/session') {
     return sendJson(response, 200, sessionOf(admin, access));
   }
-  if (method === 'GET' && path === '/openapi.json') return sendJson(response, 200, adminOpenApi());
+  if (method === 'GET' && path === '/openapi.json') {
+    return sendJson(response, 200, await adminOpenApi());
+  }
   const { route, id } = routeAt(method, path);
   const reply = await answerOf(route, id, access, exchange);
   if ('csv' in reply) return sendExport(response, reply, isHead);

@@ -1,8 +1,8 @@
 /** The routes of keys. */
 import { z } from 'zod';
-import type { ApiKey } from '../../ports/key-store.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
 import type { Admin } from '../admin.ts';
-import { maxBatchRows } from '../key-batch.ts';
+import { maxBatchRows } from '../keys/batch.ts';
 import {
   anId,
   checkedRows,

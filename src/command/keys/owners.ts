@@ -1,8 +1,8 @@
 /** `tollgate owners …`: the budgets and rate limits that several keys share. */
 import type { Admin } from '../../admin/admin.ts';
 import { given as stated } from '../../admin/deps.ts';
-import { rateLinesOf, rateText } from '../../admin/key-texts.ts';
-import type { OwnerSummary } from '../../admin/owners.ts';
+import type { OwnerSummary } from '../../admin/keys/owners.ts';
+import { rateLinesOf, rateText } from '../../admin/keys/texts.ts';
 import { amountOf, type Command, configOption, type Given, usageError } from '../command.ts';
 import { printJson, table } from '../output.ts';
 import { refuseMemory } from '../stores/with-stores.ts';

@@ -1,7 +1,7 @@
 /** The options that state what a key may do, which `keys issue` and `keys edit` share. */
-import { rateLineOf, ratesOf, rateTextForm } from '../../admin/key-texts.ts';
-import type { PeriodOfLimit } from '../../ports/key-store.ts';
-import type { KeyRateLimits } from '../../ports/rates.ts';
+import { rateLineOf, ratesOf, rateTextForm } from '../../admin/keys/texts.ts';
+import type { PeriodOfLimit } from '../../ports/keys/key-store.ts';
+import type { KeyRateLimits } from '../../ports/limits/rates.ts';
 import { type Command, dateOf, type Given, usageError } from '../command.ts';
 
 export const rightsOptions: Command['options'] = {

@@ -1,7 +1,7 @@
 /** `tollgate usage calls` and `usage delete`: exports single calls, and deletes old records. */
-import { type CallSummary, callSummary } from '../../admin/call-summary.ts';
-import { callHeading, callLine } from '../../admin/usage.ts';
-import type { UsageRecordFilter } from '../../stores/sql/usage-report.ts';
+import { type CallSummary, callSummary } from '../../admin/calls/summary.ts';
+import { callHeading, callLine } from '../../admin/usage/usage.ts';
+import type { UsageRecordFilter } from '../../stores/sql/usage/report.ts';
 import { type Command, configOption, dateOf, type Given, usageError } from '../command.ts';
 import { type CountProgress, jsonText, printJson, progress } from '../output.ts';
 import { filterOf, filterOptions, type UsageLog, withUsage } from './filter.ts';

@@ -4,7 +4,7 @@
  */
 
 import { ConfigurationError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -13,7 +13,7 @@ import type {
   QuotaStore,
   ReleaseResult,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { isAnything, isResolveResult } from '../ports/port-answers.ts';

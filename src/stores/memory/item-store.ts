@@ -5,7 +5,7 @@
  */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { ItemStore } from '../../ports/item-store.ts';
+import type { ItemStore } from '../../ports/replies/item-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { OwnedEntries } from './owned-entries.ts';
 

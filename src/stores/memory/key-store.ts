@@ -13,7 +13,7 @@ import {
   type OwnerTable,
   ownerPageOf,
   ownerSearchText,
-} from '../../ports/key-owner.ts';
+} from '../../ports/keys/key-owner.ts';
 import {
   checkKeyPage,
   checkPage,
@@ -21,9 +21,9 @@ import {
   type KeyPageQuery,
   keyPageOf,
   keySearchText,
-} from '../../ports/key-page.ts';
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
-import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/owner-schema.ts';
+} from '../../ports/keys/key-page.ts';
+import type { ApiKey, KeyStore } from '../../ports/keys/key-store.ts';
+import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/keys/owner-schema.ts';
 import { checkMakerOptions, flag, strict, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 

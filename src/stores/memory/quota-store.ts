@@ -6,9 +6,9 @@ import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
 import type { Nanos } from '../../money.ts';
-import { checkedQuotaStore } from '../../ports/checked-quota-store.ts';
-import { defaultPartition, isPeriod, periodForm } from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
+import { defaultPartition, isPeriod, periodForm } from '../../ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import {
   aClock,
   aName,

@@ -1,7 +1,7 @@
 /** Keeps the index of responses and items in this process's memory, bounded in number. */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
+import type { IndexEntry, ResponseIndex } from '../../ports/replies/response-index.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from './owned-entries.ts';
 

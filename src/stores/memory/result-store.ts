@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
+import type { ResultStore, StoredResult } from '../../ports/replies/result-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { OwnedEntries } from './owned-entries.ts';
 

@@ -4,13 +4,13 @@
  */
 import type { Nanos } from '../../money.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
-import { checkedQuotaStore } from '../../ports/checked-quota-store.ts';
+import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
 import {
   defaultPartition,
   extraTooLarge,
   limitStatedByRecords,
   refuse,
-} from '../../ports/quota-input.ts';
+} from '../../ports/limits/quota-input.ts';
 import type {
   AdjustInput,
   AdjustResult,
@@ -18,7 +18,7 @@ import type {
   QuotaStore,
   ReserveInput,
   SettleInput,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import type { LoadScripts, RunScript, ScriptCall } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { partitionList } from './partition-list.ts';

@@ -4,8 +4,8 @@
  */
 import type { JsonValue } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { ClaimInput } from '../../ports/idempotency-store.ts';
-import type { RateTake } from '../../ports/rate-limiter.ts';
+import type { RateTake } from '../../ports/limits/rate-limiter.ts';
+import type { ClaimInput } from '../../ports/replies/idempotency-store.ts';
 import type { SqlValue } from './columns.ts';
 
 /** A database. In the text of a statement `$1` is the first value, as often as it occurs. */

@@ -6,10 +6,10 @@ import {
   type OwnerTable,
   ownerPageOf,
   ownerSearchText,
-} from '../../ports/key-owner.ts';
-import { checkPage } from '../../ports/key-page.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
-import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/owner-schema.ts';
+} from '../../ports/keys/key-owner.ts';
+import { checkPage } from '../../ports/keys/key-page.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
+import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/keys/owner-schema.ts';
 import { bigintAt, type SqlValue } from './columns.ts';
 import { type SqlDialect, type SqlEngine, whole } from './engine.ts';
 import { ownerFrom, ownerText } from './key-row.ts';

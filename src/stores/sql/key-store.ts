@@ -2,7 +2,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import { changed, type KeyChange } from '../../ports/key-owner.ts';
+import { changed, type KeyChange } from '../../ports/keys/key-owner.ts';
 import {
   type CheckedKeyPage,
   checkKeyPage,
@@ -10,8 +10,8 @@ import {
   type KeyPageQuery,
   keyPageOf,
   keySearchText,
-} from '../../ports/key-page.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
+} from '../../ports/keys/key-page.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import {
   type CachedKeyStore,

@@ -5,8 +5,8 @@
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
-import { checkedQuotaStore } from '../../ports/checked-quota-store.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { isDatabase, performerOf, type SqliteClient } from './database.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';

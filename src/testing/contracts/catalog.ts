@@ -1,8 +1,8 @@
 /** The contract of `Catalog`: models are found by exact names and listed by group and protocol. */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { Catalog, Model } from '../../ports/catalog.ts';
-import { isWildcard } from '../../ports/listed-model.ts';
+import type { Catalog, Model } from '../../ports/models/catalog.ts';
+import { isWildcard } from '../../ports/models/listed-model.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 

@@ -8,7 +8,7 @@ import type {
   ClaimResult,
   FinishInput,
   IdempotencyStore,
-} from '../../ports/idempotency-store.ts';
+} from '../../ports/replies/idempotency-store.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { ItemStore } from '../../ports/item-store.ts';
+import type { ItemStore } from '../../ports/replies/item-store.ts';
 import {
   type Cases,
   type Cleanable,

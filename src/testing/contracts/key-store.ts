@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { KeyOwner, OwnerTable } from '../../ports/key-owner.ts';
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { KeyOwner, OwnerTable } from '../../ports/keys/key-owner.ts';
+import type { ApiKey, KeyStore } from '../../ports/keys/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';

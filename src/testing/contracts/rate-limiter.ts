@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../ports/limits/rate-limiter.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 

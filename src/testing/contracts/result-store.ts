@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
+import type { ResultStore, StoredResult } from '../../ports/replies/result-store.ts';
 import {
   type Cases,
   type Cleanable,

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { PublishedModel } from '../../../src/catalog/published-models.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';

@@ -2,7 +2,7 @@
 /** Keys and catalogs in SQLite beyond the contracts: changes, and no stored secrets. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
 import {
   type PublishedModel,
   sqliteCatalog,

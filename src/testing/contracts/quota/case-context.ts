@@ -16,7 +16,7 @@ import type {
   ReserveInput,
   ReserveResult,
   SettleResult,
-} from '../../../ports/quota-store.ts';
+} from '../../../ports/limits/quota-store.ts';
 import type { Cases, Cleanable } from '../contract-case.ts';
 
 /** A store to test, with its clock. */

@@ -2,7 +2,7 @@
  * One key: its balances, its rights, and what can be done with it. What can not be undone needs a
  * confirmation.
  */
-import { rateLinesOf, rateText } from '../../../../admin/key-texts.ts';
+import { rateLinesOf, rateText } from '../../../../admin/keys/texts.ts';
 import { type IssuedKey, type Key, messageOf, type RefusalReason } from '../../api.ts';
 import { canManage, type PageContext } from '../../context.ts';
 import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../../dialog.ts';
