@@ -15,6 +15,7 @@ import {
   isAdminError,
 } from '../admin-error.ts';
 import { csvLine } from '../csv.ts';
+import { pagesOf } from '../pages.ts';
 
 /** The actions that the audit trail records: changes, and sign-ins to the console with a link. */
 export type AdminAction =
@@ -183,12 +184,9 @@ const csvHeading = ['time', 'actor', 'action', 'target', 'outcome', 'code', 'cha
 
 async function* auditCsv(log: AuditLog, query: AuditTrailQuery): AsyncIterable<string> {
   yield csvLine(csvHeading);
-  let after: string | undefined;
-  do {
-    const page: AuditTrailPage = await listed(log, { ...query, ...(after && { after }) });
-    yield page.data.map(auditLine).join('');
-    after = page.next;
-  } while (after !== undefined);
+  for await (const { data } of pagesOf((page) => listed(log, { ...query, ...page }))) {
+    yield data.map(auditLine).join('');
+  }
 }
 
 function auditLine({ atMs, actor, action, target, outcome, code, change }: AuditRecord): string {

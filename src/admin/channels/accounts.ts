@@ -5,9 +5,10 @@
 import { isStoreCorrupt, isStoreUnavailable } from '../../ports/call-options.ts';
 import { type HealthStatus, healthStates, worstState } from '../../ports/health-status.ts';
 import { type Explained, explained } from '../calls/summary.ts';
-import { type AdminDeps, given, maxPage } from '../deps.ts';
+import { type AdminDeps, maxPage } from '../deps.ts';
 import type { ChannelFailure, RecentAttempts } from '../now/live-channels.ts';
-import type { AdminUsageReports, UsageReportPage } from '../usage/usage.ts';
+import { pagesOf } from '../pages.ts';
+import type { AdminUsageReports } from '../usage/usage.ts';
 import type { WalkOptions } from '../usage/walk-log.ts';
 import { type ChannelRow, modelChannels } from './list.ts';
 
@@ -86,17 +87,12 @@ async function usedIn(
 ): Promise<Used | undefined> {
   const used = new Map<string, Pick<AccountRow, 'calls' | 'chargeNanos' | 'costNanos'>>();
   try {
-    let after: string | undefined;
-    do {
-      const page: UsageReportPage = await report(
-        { by: 'channel', ...span, limit: maxPage, ...given({ after }) },
-        options,
-      );
-      for (const { names, calls, chargeNanos, costNanos } of page.data) {
+    const query = { by: 'channel', ...span, limit: maxPage } as const;
+    for await (const { data } of pagesOf((page) => report({ ...query, ...page }, options))) {
+      for (const { names, calls, chargeNanos, costNanos } of data) {
         used.set(names[0] ?? '', { calls, chargeNanos, costNanos });
       }
-      after = page.next;
-    } while (after !== undefined);
+    }
     return used;
   } catch (error) {
     if (!isStoreUnavailable(error) && !isStoreCorrupt(error)) throw error;

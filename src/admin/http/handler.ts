@@ -30,7 +30,7 @@ import {
   sessionOf,
   targetOf,
 } from './request.ts';
-import { checkedBy, hostNames, nowQuery, type Route, type RouteReply } from './route.ts';
+import { checkedBy, hostNames, isExport, nowQuery, type Route } from './route.ts';
 import { checkTexts, routeAt } from './routes.ts';
 
 /** Where the handler is mounted, and who may use it. */
@@ -153,8 +153,8 @@ async function serve<R extends IncomingMessage>(exchange: Exchange<R>): Promise<
   }
   const { route, id } = routeAt(method, path);
   const reply = await answerOf(route, id, access, exchange);
-  if ('csv' in reply) return sendExport(response, reply, isHead);
-  sendJson(response, route.status ?? 200, reply.json);
+  if (isExport(route, reply)) return sendExport(response, reply, isHead);
+  sendJson(response, route.status ?? 200, reply);
 }
 
 /** Runs a route. A change that is refused or fails leaves exactly one entry in the audit trail. */
@@ -163,7 +163,7 @@ async function answerOf<R extends IncomingMessage>(
   id: string | undefined,
   access: AdminAccess,
   { admin, request, search, signal }: Exchange<R>,
-): Promise<RouteReply> {
+): Promise<unknown> {
   const { action } = route;
   try {
     const body = await checkedBody(route, request, access, admin.clock);

@@ -6,7 +6,15 @@ import type { Nanos } from '../../money.ts';
 import type { PeriodOfLimit } from '../../ports/keys/key-store.ts';
 import type { KeyRateLimits } from '../../ports/limits/rates.ts';
 import { type CsvRow, readCsv } from '../csv.ts';
-import { rateLineOf, ratesOf, rateTextForm, utcTime } from './texts.ts';
+import {
+  anchorDayOf,
+  callCountOf,
+  expiryOf,
+  periodOf,
+  rateLineOf,
+  ratesOf,
+  rateTextForm,
+} from './texts.ts';
 
 /** The largest number of keys in one batch. */
 export const maxBatch = 5_000;
@@ -52,7 +60,6 @@ type ReadCell = (text: string, input: KeyCsvInput) => Partial<Members> | string;
 
 const idForm = /^[!-~]{1,128}$/;
 const idSentence = 'must be 1 to 128 printable ASCII characters without spaces.';
-const periods = ['total', 'day', 'week', 'month'] as const;
 
 const readers: Readonly<Record<string, ReadCell>> = {
   id: (id) => (idForm.test(id) && !/^\.+$/.test(id) ? { id } : idSentence),
@@ -61,14 +68,8 @@ const readers: Readonly<Record<string, ReadCell>> = {
     const limitNanos = nanosOf(text);
     return limitNanos === undefined ? 'must be an amount such as 5 or 0.50.' : { limitNanos };
   },
-  period: (text) => {
-    const period = periods.find((known) => known === text);
-    return period === undefined ? `must be one of ${periods.join(', ')}.` : { period };
-  },
-  anchor_day: (text) =>
-    /^(?:[1-9]|[12]\d|3[01])$/.test(text)
-      ? { anchorDay: Number(text) }
-      : 'must be a day of the month, 1 to 31.',
+  period: periodOf,
+  anchor_day: anchorDayOf,
   owner: (owner) => (idForm.test(owner) ? { owner } : idSentence),
   models: (text) => ({ models: wordsIn(text) }),
   rates: (text) => {
@@ -78,15 +79,8 @@ const readers: Readonly<Record<string, ReadCell>> = {
       ? `must be limits with spaces between them, each ${rateTextForm}.`
       : { rates: ratesOf(known) };
   },
-  max_calls: (text) =>
-    /^[1-9]\d{0,8}$/.test(text)
-      ? { maxConcurrentCalls: Number(text) }
-      : 'must be an integer of at least 1.',
-  expires: (text, { nowMs }) => {
-    const expiresAtMs = utcTime(text);
-    if (typeof expiresAtMs === 'string') return expiresAtMs;
-    return expiresAtMs > nowMs ? { expiresAtMs } : 'is in the past: the key could not be used.';
-  },
+  max_calls: callCountOf,
+  expires: (text, { nowMs }) => expiryOf(text, nowMs),
 };
 
 /** The columns of the file; `metadata.NAME` may stand for any name. */

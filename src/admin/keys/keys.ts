@@ -7,13 +7,13 @@ import type { ApiKey, QuotaSubject } from '../../ports/keys/key-store.ts';
 import { isNanos } from '../../ports/limits/quota-input.ts';
 import { AdminError, invalid } from '../admin-error.ts';
 import { type AdminDeps, given, type Page } from '../deps.ts';
+import { pagesOf } from '../pages.ts';
 import { issueChange, issuedChange, madeChange, requestedChange } from './audit.ts';
 import { addToSubject, checkTopUp, rowOf, type TopUp } from './balance-changes.ts';
 import { type IssuedBatch, issueBatch } from './batch.ts';
 import { editKey, type KeyEdit } from './edit.ts';
 import { type KeyListQuery, listKeys } from './list.ts';
-import { removeKey } from './removal.ts';
-import { cannot, changeKey, issue, keyOf, serialRunner } from './stored.ts';
+import { cannot, changeKey, issue, keyOf, noKey, serialRunner } from './stored.ts';
 import { groupWarning, type KeySummary, mainSubject, summaryOf } from './summary.ts';
 
 /** How a key is replaced. */
@@ -224,4 +224,49 @@ function subjectOf(key: ApiKey, name: string | undefined): QuotaSubject {
     ? 'The budget of the owner is changed at the owner.'
     : 'This key is not charged to that subject.';
   throw new AdminError('not_found', message, { field: 'subject' });
+}
+
+const keysAtOnce = 1_000;
+
+/**
+ * Disables the key, deletes what it owns, and removes it. If a store fails halfway, the key stays
+ * disabled, and can be removed again.
+ */
+async function removeKey(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps.stores;
+  if (keys.remove === undefined) throw cannot('remove keys');
+  if (deps.stores.replyStores.length > 0) await forgetReplies(deps, id);
+  if (!(await keys.remove(id))) throw noKey(id);
+  keyCache?.forget(id);
+}
+
+async function forgetReplies(deps: AdminDeps, id: string): Promise<void> {
+  const { keys, keyCache } = deps.stores;
+  const key = await keyOf(deps, id);
+  // A new call must not store another reply; those that are running still may.
+  if (!key.disabled) await keys.update?.(id, { disabled: true });
+  keyCache?.forget(id);
+  for (const owner of new Set([id, key.responseOwner ?? id])) {
+    if (await hasOtherKey(deps, owner, id)) continue;
+    for (const store of deps.stores.replyStores) {
+      while (((await store.forgetOwner?.(owner)) ?? 0) > 0) {
+        // Each batch is small, so that the store serves calls between two of them.
+      }
+    }
+  }
+}
+
+/** Whether another key refers to the replies of this owner, page by page. */
+async function hasOtherKey(
+  { stores: { keys } }: AdminDeps,
+  owner: string,
+  id: string,
+): Promise<boolean> {
+  const none = { keys: [], next: undefined };
+  const pages = pagesOf((page) => keys.page?.({ limit: keysAtOnce, ...page }) ?? none);
+  for await (const page of pages) {
+    const others = page.keys.filter((key) => key.id !== id);
+    if (others.some((key) => (key.responseOwner ?? key.id) === owner)) return true;
+  }
+  return false;
 }

@@ -1,7 +1,9 @@
 /**
  * What operators write about a key, on the command line, in a CSV file and in the console: rate
- * limits and times as text. It runs in browsers too.
+ * limits, periods and times as text. It runs in browsers too. What is wrong with a text is said in
+ * a sentence that follows the name of its option or column.
  */
+import type { PeriodOfLimit } from '../../ports/keys/key-store.ts';
 import type { AmountPerPeriod, KeyRateLimits } from '../../ports/limits/rates.ts';
 
 const rateForm =
@@ -106,4 +108,29 @@ export function utcTime(text: string): number | string {
   // `Date.parse` would return another day for one that the month does not have.
   const isReal = !Number.isNaN(timeMs) && new Date(timeMs).toISOString() === iso;
   return isReal ? timeMs : 'is a date that does not exist. Correct it.';
+}
+
+const periods = ['total', 'day', 'week', 'month'] as const;
+
+export function periodOf(text: string): Pick<PeriodOfLimit, 'period'> | string {
+  const period = periods.find((known) => known === text);
+  return period === undefined ? `must be one of ${periods.join(', ')}.` : { period };
+}
+
+export function anchorDayOf(text: string): { readonly anchorDay: number } | string {
+  return /^(?:[1-9]|[12]\d|3[01])$/.test(text)
+    ? { anchorDay: Number(text) }
+    : 'must be a day of the month, 1 to 31.';
+}
+
+export function callCountOf(text: string): { readonly maxConcurrentCalls: number } | string {
+  return /^[1-9]\d{0,8}$/.test(text)
+    ? { maxConcurrentCalls: Number(text) }
+    : 'must be an integer of at least 1.';
+}
+
+export function expiryOf(text: string, nowMs: number): { readonly expiresAtMs: number } | string {
+  const expiresAtMs = utcTime(text);
+  if (typeof expiresAtMs === 'string') return expiresAtMs;
+  return expiresAtMs > nowMs ? { expiresAtMs } : 'is in the past: the key could never be used.';
 }

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { type AdminUsage, given } from '../deps.ts';
+import { pagesOf } from '../pages.ts';
 
 export interface WalkDeps {
   readonly usage: AdminUsage;
@@ -63,14 +64,11 @@ export async function* walkLog<T extends { readonly next?: string | undefined }>
   const ends = await inOwnTurn(() => spanInThisProcess(usage, span));
   let slice: Span | undefined = ends === undefined ? span : sliceOf(ends, ends.fromMs, lengthMs);
   while (slice !== undefined) {
-    let after: string | undefined;
-    do {
+    const within: Span = slice;
+    yield* pagesOf((page) => {
       signal?.throwIfAborted();
-      const step: Step = after === undefined ? slice : { ...slice, after };
-      const result: T = await inOwnTurn(timed(step));
-      yield result;
-      after = result.next;
-    } while (after !== undefined);
+      return inOwnTurn(timed({ ...within, ...page }));
+    });
     slice = ends === undefined ? undefined : sliceOf(ends, slice.toMs ?? ends.toMs, lengthMs);
   }
 }

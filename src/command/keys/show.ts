@@ -6,6 +6,7 @@ import type { AdminKeys } from '../../admin/keys/keys.ts';
 import type { KeyListQuery } from '../../admin/keys/list.ts';
 import type { KeyBalance, KeySummary, SubjectBalance } from '../../admin/keys/summary.ts';
 import { rateLinesOf, rateText } from '../../admin/keys/texts.ts';
+import { pagesOf } from '../../admin/pages.ts';
 import { maxNanos } from '../../money.ts';
 import { type Command, configOption, type Given, usageError } from '../command.ts';
 import { type CountProgress, numberColumn, printJson, progress, table } from '../output.ts';
@@ -86,13 +87,10 @@ async function allKeys(
   count: CountProgress,
 ): Promise<readonly KeySummary[]> {
   const all: KeySummary[] = [];
-  let after: string | undefined;
-  do {
-    const page = await keys.list({ ...query, ...stated({ after }) });
-    all.push(...page.data);
-    after = page.next;
+  for await (const { data } of pagesOf((page) => keys.list({ ...query, ...page }))) {
+    all.push(...data);
     count(all.length);
-  } while (after !== undefined);
+  }
   return all;
 }
 
