@@ -49,7 +49,7 @@ const credential = z
     'must be the secret alone: remove "Bearer ", which the gateway adds',
   )
   .refine(
-    (value) => typeof value !== 'string' || !/^\$\{[^}]*\}$/.test(value),
+    (value) => typeof value !== 'string' || !/^\$(?:\{[^}]*\}|[A-Z_][A-Z0-9_]*)$/.test(value),
     'is a placeholder in quotation marks, which nothing replaces. Use the value itself, ' +
       'such as process.env.NAME',
   );

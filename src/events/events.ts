@@ -9,9 +9,19 @@ import type { FailureReason, NoChannelReason } from '../failure-reasons.ts';
 import type { HealthStatus } from '../ports/health-status.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from '../ports/limits/quota-store.ts';
 import type { DialectName } from '../ports/models/capabilities.ts';
-import type { ProtocolName } from '../ports/models/catalog.ts';
 import type { PortFailure } from '../ports/port-failure.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
+import type {
+  OfAttempt,
+  OfCall,
+  OfChannel,
+  OfFile,
+  OfKey,
+  OfModel,
+  OfReply,
+  OfRequest,
+  RefusedFile,
+} from './members.ts';
 import type { NotificationFailure, NotificationType } from './notification-types.ts';
 import type { UsageEvent } from './usage.ts';
 
@@ -33,69 +43,6 @@ export type HoldEnd =
       /** What `extend` of the quota store was called with. */
       readonly input: ExtendInput;
     };
-
-interface OfReply {
-  /** The `x-request-id` of the reply. Callers choose it, so that two calls may have the same. */
-  readonly requestId: string;
-}
-
-interface OfKey {
-  /** The key, by its id; never its secret. */
-  readonly keyId: string;
-  /** The group of the key. */
-  readonly group: string;
-  /** The API of the call, such as `chat` or `responses`. */
-  readonly protocol: ProtocolName;
-}
-
-interface OfModel {
-  /** The model, by its id in the catalog. */
-  readonly modelId: string;
-}
-
-interface OfChannel {
-  /** The upstream account, by the `id` of its channel. */
-  readonly channelId: string;
-}
-
-interface OfFile {
-  /** The path of the file. */
-  readonly source: string;
-}
-
-interface RefusedFile extends OfFile {
-  /** What is wrong with it, and what to do. */
-  readonly reason: string;
-}
-
-interface OfCall extends OfReply {
-  /** The id of the call's hold in the quota store, unique for each call. */
-  readonly reservationId: string;
-}
-
-interface OfAttempt extends OfCall, OfModel, OfChannel {
-  /** The number of the attempt within the call, from 1. */
-  readonly attempt: number;
-  /** The channel's name for the model. */
-  readonly upstreamModel: string;
-  /**
-   * The account that the channel's `credential` named, else the channel's `account`; undefined if
-   * there is neither, or if `credential` failed.
-   */
-  readonly account: string | undefined;
-}
-
-/** The caller of a request that did not become a call. */
-interface OfRequest extends OfReply {
-  /** Undefined if no key's record was found. A refused request may have a key that is not valid. */
-  readonly keyId: string | undefined;
-  /** The group of the key; undefined if no key's record was found. */
-  readonly group: string | undefined;
-  /** Undefined for a path that is no call, such as the list of models. */
-  readonly protocol: ProtocolName | undefined;
-  /** The id of the model in the catalog; undefined if it was not looked up, or is not in it. */
-  readonly modelId: string | undefined;
-}
 
 /** An event; `JSON.stringify` works on each, and makes amounts decimal strings of nanos. */
 export type GatewayEvent =

@@ -1,5 +1,6 @@
 /** How important each event is, and which events a listener wants. */
 import { ConfigurationError } from '../errors.ts';
+import { likeliestName } from '../ports/likely-names.ts';
 import type { EventFilter, EventListener, EventType, GatewayEvent, LogLevel } from './events.ts';
 import { swallowErrors } from './thrown.ts';
 
@@ -100,6 +101,18 @@ export interface Subscription {
   wants(head: EventHead): boolean;
 }
 
+/** @throws ConfigurationError if it is no gateway; `maker` is the function that was given it */
+export function checkSource(maker: string, gateway: unknown): void {
+  const isSource =
+    typeof gateway === 'object' &&
+    gateway !== null &&
+    typeof Reflect.get(gateway, 'subscribe') === 'function';
+  if (isSource) return;
+  throw new ConfigurationError(
+    `${maker}: gateway must be an object with subscribe(). createGateway() creates one.`,
+  );
+}
+
 /** @throws ConfigurationError if it is no listener, or if its filter is none */
 export function subscriptionOf(
   given: EventListener | FilteredListener,
@@ -146,6 +159,13 @@ function checkListener(given: unknown): void {
   throw new ConfigurationError('A listener must be a function, or an object with listener().');
 }
 
+/** The type of event that a misspelt one may stand for. */
+function guessOf(types: unknown): string {
+  const unknown: unknown = Array.isArray(types) ? types.find((type) => !isType(type)) : types;
+  const meant = typeof unknown === 'string' ? likeliestName(unknown, allTypes) : undefined;
+  return meant === undefined ? '' : ` Did you mean ${meant}?`;
+}
+
 const filterNames: ReadonlySet<string> = new Set(['types', 'level', 'onClose', 'listener']);
 
 function checkedFilter(
@@ -167,7 +187,8 @@ function checkedFilter(
   }
   if (!Array.isArray(types) || !types.every(isType)) {
     throw new ConfigurationError(
-      "A listener's types must be a list of types of events, as docs/events.md has them.",
+      "A listener's types must be a list of types of events, as docs/events.md has them." +
+        guessOf(types),
     );
   }
   const onClose: unknown = Reflect.get(filter, 'onClose');

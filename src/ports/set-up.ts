@@ -121,7 +121,17 @@ export function sentenceOf(
   const sentence = isMissing
     ? reason.message.replace(/^must /, 'is missing, and must ')
     : reason.message;
-  return remedy === undefined ? `${sentence}.` : `${sentence}. ${remedy}.`;
+  return `${sentence}.${guessOf(reason)}${remedy === undefined ? '' : ` ${remedy}.`}`;
+}
+
+/** The legal value that a misspelt one may stand for. */
+function guessOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return '';
+  const meant = likeliestName(
+    issue.input,
+    issue.values.filter((value) => typeof value === 'string'),
+  );
+  return meant === undefined ? '' : ` Did you mean '${meant}'?`;
 }
 
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */

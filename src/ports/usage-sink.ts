@@ -71,7 +71,7 @@ export interface UsageRecord {
   readonly requestId: string;
   /** The id of the hold in the quota store. */
   readonly reservationId: string;
-  /** The partition of that hold, and its lines: `resolveUnknown` needs them to end it. */
+  /** The shard of the quota store that holds its subjects; `resolveUnknown` needs it. */
   readonly partition: string;
   /** The lines of that hold. */
   readonly lines: readonly RecordedLine[];

@@ -61,6 +61,12 @@ const ignoredRates: ReadonlySet<string> = new Set([
  * for one that is not priced by tokens.
  */
 export function pricesFrom(list: PublicPriceList): PriceOf {
+  if (typeof list?.calcPrice !== 'function') {
+    throw new ConfigurationError(
+      'pricesFrom: list must be an object with calcPrice(). Use ' +
+        "`import * as list from '@pydantic/genai-prices'`.",
+    );
+  }
   return (providerId, modelId) => {
     const found = list.calcPrice({ input_tokens: 0, output_tokens: 0 }, modelId, { providerId });
     const name = `${providerId}/${modelId}`;

@@ -28,6 +28,7 @@ const layers: readonly (readonly string[])[] = [
   [
     'src/call.ts',
     'src/events/events.ts',
+    'src/events/members.ts',
     'src/events/usage.ts',
     'src/events/filter.ts',
     'src/events/emitter.ts',

@@ -1,4 +1,5 @@
 /** Marks the credential functions that answer for each key. */
+import { ConfigurationError } from '../../errors.ts';
 import type { MaybePromise } from '../call-options.ts';
 import type { CredentialAnswer, CredentialRequest } from '../models/catalog.ts';
 
@@ -11,10 +12,16 @@ const mark: unique symbol = Symbol.for('tollgate.perKey');
  * account, or returns undefined for a key, is treated so from then on without the mark.
  *
  * @returns a function to use as `credential`
+ * @throws ConfigurationError if it is not given a function
  */
 export function perKey(
   credential: (request: CredentialRequest) => MaybePromise<CredentialAnswer>,
 ): (request: CredentialRequest) => MaybePromise<CredentialAnswer> {
+  if (typeof credential !== 'function') {
+    throw new ConfigurationError(
+      "perKey: credential must be a function that returns the secret for the call's key.",
+    );
+  }
   return Object.assign((request: CredentialRequest) => credential(request), { [mark]: true });
 }
 

@@ -1,6 +1,6 @@
 /** Queries on a usage log in a database: sums for billing, single records, deletion of old ones. */
 import type { CallOptions, MaybePromise } from '../../../ports/call-options.ts';
-import type { CallOutcome, UsageRecord } from '../../../ports/usage-sink.ts';
+import type { CallOutcome, RecordedLine, UsageRecord } from '../../../ports/usage-sink.ts';
 import { bigintAt, integerAt, namesFrom, numberAt } from '../columns.ts';
 import { countColumns, noCounts, type UsageCount } from './counts.ts';
 import type { UsageLatencyRow } from './first-bytes.ts';
@@ -69,10 +69,7 @@ export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
   readonly names: readonly string[];
   /** The number of calls with any outcome. */
   readonly calls: number;
-  /**
-   * How long the calls with output tokens took, in ms: `outputTokens / outputMs * 1000` are the
-   * tokens per second of a call.
-   */
+  /** How long the calls with output tokens took, in ms: for the tokens per second of a call. */
   readonly outputMs: number;
   /** Exact; may exceed the range of one amount. */
   readonly chargeNanos: bigint;
@@ -85,23 +82,13 @@ export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
 }
 
 /** Selects charges; all of them by default, which reads the whole log. */
-export interface UsageChargesFilter {
-  /** Only this shard. */
-  readonly partition?: string;
-  /** Only this subject. */
-  readonly subject?: string;
-  /** In the quota store's form: `''`, `2026-11` or `2026-11-20`. */
-  readonly period?: string;
-}
+export interface UsageChargesFilter
+  extends Partial<Pick<UsageCharges, 'partition' | 'subject' | 'period'>> {}
 
 /** The charges to one subject and period, according to the log. */
-export interface UsageCharges {
-  /** The shard of the quota store that holds the subject. */
-  readonly partition: string;
-  /** The subject that is charged, by its id. */
-  readonly subject: string;
-  /** `''` for `total`, else `2026-11`, `2026-11-20`, `2026-W47` or `2026-11.15`. */
-  readonly period: string;
+export interface UsageCharges
+  extends Pick<UsageRecord, 'partition'>,
+    Pick<RecordedLine, 'subject' | 'period'> {
   /** The sum of records that are `booked`: the quota store has accepted these charges. */
   readonly bookedNanos: bigint;
   /** The sum of records that are not booked, or not yet. */
