@@ -12,11 +12,11 @@ import {
   trace,
   ValueType,
 } from '@opentelemetry/api';
-import type { EventOf, GatewayEvent } from '../events.ts';
+import type { EventOf, GatewayEvent } from '../events/events.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
 import { packageVersion } from '../package-version.ts';
-import type { DialectName } from '../ports/capabilities.ts';
+import type { DialectName } from '../ports/models/capabilities.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import {
   cacheWritesOf,

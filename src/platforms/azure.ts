@@ -1,6 +1,6 @@
 /** OpenAI's and Anthropic's models on Azure: their hosts. */
-import type { Channel } from '../ports/catalog.ts';
-import type { AzureOptions, AzurePlatform, HostedChannel } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { AzureOptions, AzurePlatform, HostedChannel } from '../ports/models/platform.ts';
 
 /**
  * The members of a channel whose models are hosted on Azure, to be spread into it:

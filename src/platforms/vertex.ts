@@ -1,6 +1,6 @@
 /** Models on Google Cloud's Vertex AI: the hosts of its locations. */
-import type { Channel } from '../ports/catalog.ts';
-import type { HostedChannel, VertexPlatform } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { HostedChannel, VertexPlatform } from '../ports/models/platform.ts';
 
 /** The members of a channel whose models are hosted on Vertex AI, to be spread into it. */
 export function vertex(options: Omit<VertexPlatform, 'name'>): HostedChannel {

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import { likeliestName, namesAt } from './likely-names.ts';
+import { isName, isNanos, isPrintableId, printableId } from './limits/quota-input.ts';
 import { formatPath, type Path, type Problem } from './problems.ts';
-import { isName, isNanos, isPrintableId, printableId } from './quota-input.ts';
 
 /**
  * How problems are worded. A remedy is a sentence without its full stop; undefined where the

@@ -1,6 +1,6 @@
 /** The metrics of a gateway on the host's Registry of prom-client. */
 import { ConfigurationError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { Gateway } from '../gateway.ts';
 import { healthStates, worstState } from '../ports/health-status.ts';
 import {

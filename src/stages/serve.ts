@@ -5,7 +5,7 @@
 
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
-import { ignoreErrors } from '../host-streams.ts';
+import { ignoreErrors } from '../host/streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';

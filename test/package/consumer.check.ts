@@ -6,6 +6,7 @@ import { type Consumer, installPacked } from './consumer.ts';
 
 const subpaths = [
   'tollgate',
+  'tollgate/ports',
   'tollgate/express',
   'tollgate/fastify',
   'tollgate/fetch',

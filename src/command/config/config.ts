@@ -7,9 +7,9 @@ import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
 import { notifyMembers } from '../../notify/check-options.ts';
 import { plainOptions } from '../../plain-options.ts';
-import { quotaPeriods } from '../../ports/key-schema.ts';
-import { printableId } from '../../ports/quota-input.ts';
-import { plainResponseOptions } from '../../ports/response-options-schema.ts';
+import { quotaPeriods } from '../../ports/keys/key-schema.ts';
+import { printableId } from '../../ports/limits/quota-input.ts';
+import { plainResponseOptions } from '../../ports/replies/response-options-schema.ts';
 import {
   aCurrency,
   aTimeZone,

@@ -1,11 +1,12 @@
 /** Compares the charges in the quota store with those in the usage log. */
 import type { MaybePromise } from '../../ports/call-options.ts';
-import { defaultPartition } from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
-import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage-report.ts';
+import { defaultPartition } from '../../ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
+import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage/report.ts';
 
 /** The quota store and the usage log to compare. */
 export interface ReconcileSources {
+  /** The store whose balances are compared. */
   readonly quota: Pick<QuotaStore, 'read'>;
   /** A usage sink for memory, SQLite or PostgreSQL, or anything else that sums up charges. */
   readonly usage: Pick<UsageQueries, 'usageCharges'>;

@@ -1,9 +1,9 @@
 // suite: quick
 /** Rate limits of models, of groups and of fallbacks, which several keys use. */
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
-import type { KeyRateLimits, RateLimits } from '../../../src/ports/rates.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { KeyRateLimits, RateLimits } from '../../../src/ports/limits/rates.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,

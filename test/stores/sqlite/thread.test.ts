@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtWorker } from '../../../sqlite-worker.ts';
 import { ConfigurationError } from '../../../src/errors.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   migrateSqlite,
   openSqlite,
@@ -217,6 +217,18 @@ it('a report delays no look-up of a key', async () => {
 
   expect((await keys.find(secret))?.id).toBe(key.id);
   expect(await report).toEqual([]);
+});
+
+it('only a log whose queries would block this process or the writer is read in parts', async () => {
+  const { client, handle } = await opened();
+  const memory = await openSqlite(':memory:');
+  onTestFinished(() => memory.close());
+
+  const sinks = [client, memory, handle()].map((each) => sqliteUsageSink({ client: each }));
+  onTestFinished(async () => {
+    await Promise.all(sinks.map((sink) => sink.close()));
+  });
+  expect(sinks.map(({ isInProcess }) => isInProcess)).toEqual([false, true, true]);
 });
 
 it('an unknown driver is refused by name', async () => {
