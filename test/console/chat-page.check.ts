@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatHost, delta } from '../examples/chat-host.ts';
-import { axeFindings, complaintsOf, startBrowser } from './browser.ts';
+import { axeFindings, complaintsOf, startBrowser } from './browser/browser.ts';
 
 let browser: Browser;
 
