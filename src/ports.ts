@@ -18,10 +18,8 @@ export {
   UpstreamError,
   type UpstreamStage,
 } from './errors.ts';
-export type { EventSource, FilteredListener } from './events/filter.ts';
 export type { HoldEnd } from './events/events.ts';
-export { failureReasons, isFailureReason, type NoChannelReason } from './failure-reasons.ts';
-export type { HeaderMap, IncomingHeaders, ReplyBody } from './http.ts';
+export type { EventSource, FilteredListener } from './events/filter.ts';
 export type {
   EntryLogger,
   EventLogger,
@@ -29,6 +27,8 @@ export type {
   LogFields,
   MessageFirstLogger,
 } from './events/log.ts';
+export { failureReasons, isFailureReason, type NoChannelReason } from './failure-reasons.ts';
+export type { HeaderMap, IncomingHeaders, ReplyBody } from './http.ts';
 export type {
   CostMember,
   FreePrice,
@@ -47,15 +47,6 @@ export {
   StoreCorrupt,
   StoreUnavailable,
 } from './ports/call-options.ts';
-export type { DialectName, ReasoningEffort, ThinkingBudget } from './ports/models/capabilities.ts';
-export type {
-  AccountCredential,
-  AwsCredential,
-  ChannelCost,
-  MediaPartTokens,
-  ProtocolName,
-  TokenCredential,
-} from './ports/models/catalog.ts';
 export type {
   ChannelSwitch,
   ClusterStore,
@@ -64,32 +55,10 @@ export type {
   ReplicaChannel,
   ReplicaReport,
 } from './ports/cluster-store.ts';
-export type { FailedKeyLimit } from './ports/keys/failed-key-limit.ts';
 export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
 export type { HealthStatus } from './ports/health-status.ts';
-export type {
-  AbandonInput,
-  AbandonResult,
-  ClaimInput,
-  ClaimRecord,
-  ClaimResult,
-  FinishInput,
-  FinishResult,
-  IdempotencyStore,
-} from './ports/replies/idempotency-store.ts';
-export type { ItemStore, StoredItem } from './ports/replies/item-store.ts';
+export type { FailedKeyLimit } from './ports/keys/failed-key-limit.ts';
 export type { KeyLookupOptions } from './ports/keys/key-store.ts';
-export type { ListedModel, PriceOfListed, PriceOfName } from './ports/models/listed-model.ts';
-export type {
-  AzureApi,
-  AzureOptions,
-  AzurePlatform,
-  BedrockPlatform,
-  HostedChannel,
-  Platform,
-  VertexPlatform,
-} from './ports/models/platform.ts';
-export type { PortName } from './ports/port-names.ts';
 export type {
   AdjustInput,
   AdjustResult,
@@ -106,10 +75,46 @@ export type {
   SettleInput,
   SettleResult,
 } from './ports/limits/quota-store.ts';
-export type { RateDecision, RateLimiter, RatePeriodMs, RateTake } from './ports/limits/rate-limiter.ts';
+export type {
+  RateDecision,
+  RateLimiter,
+  RatePeriodMs,
+  RateTake,
+} from './ports/limits/rate-limiter.ts';
 export type { AmountPerPeriod, KeyRateLimits } from './ports/limits/rates.ts';
+export type { DialectName, ReasoningEffort, ThinkingBudget } from './ports/models/capabilities.ts';
+export type {
+  AccountCredential,
+  AwsCredential,
+  ChannelCost,
+  MediaPartTokens,
+  ProtocolName,
+  TokenCredential,
+} from './ports/models/catalog.ts';
+export type { ListedModel, PriceOfListed, PriceOfName } from './ports/models/listed-model.ts';
+export type {
+  AzureApi,
+  AzureOptions,
+  AzurePlatform,
+  BedrockPlatform,
+  HostedChannel,
+  Platform,
+  VertexPlatform,
+} from './ports/models/platform.ts';
 export type { AllowedMembers, ReachMember } from './ports/models/reach-members.ts';
+export type { PortName } from './ports/port-names.ts';
 export type { RecordedRefusals, RefusalLog } from './ports/refusal-log.ts';
+export type {
+  AbandonInput,
+  AbandonResult,
+  ClaimInput,
+  ClaimRecord,
+  ClaimResult,
+  FinishInput,
+  FinishResult,
+  IdempotencyStore,
+} from './ports/replies/idempotency-store.ts';
+export type { ItemStore, StoredItem } from './ports/replies/item-store.ts';
 export type { IndexEntry, ResponseIndex } from './ports/replies/response-index.ts';
 export type { ResponseOptions } from './ports/replies/response-options.ts';
 export type { ResultOptions, ResultStore, StoredResult } from './ports/replies/result-store.ts';
