@@ -84,7 +84,10 @@ export interface Gateway extends GatewayHandler, EventSource {
    * waits up to 10 s for the `onClose` of listeners.
    * Stores stay open: they belong to the host. A second call returns the same promise.
    */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
+  close(options?: {
+    /** How long running calls may take to end, in ms; then they are cut off. */
+    readonly drainMs?: number;
+  }): Promise<void>;
 }
 
 /**

@@ -59,6 +59,7 @@ export type { Guard, GuardDecision, GuardedCall } from './ports/guard.ts';
 export type { HealthStatus } from './ports/health-status.ts';
 export type { FailedKeyLimit } from './ports/keys/failed-key-limit.ts';
 export type { KeyLookupOptions } from './ports/keys/key-store.ts';
+export { checkedQuotaStore } from './ports/limits/checked-quota-store.ts';
 export type {
   AdjustInput,
   AdjustResult,

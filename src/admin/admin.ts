@@ -36,6 +36,7 @@ import { type AdminUsageReports, adminUsage } from './usage/usage.ts';
 
 /** The gateway and the host's stores. */
 export interface AdminOptions {
+  /** The gateway whose calls and channels are shown. */
   readonly gateway: Gateway;
   /** The key store itself, not a cache in front of it. */
   readonly keys: AdminKeyStore;
@@ -44,6 +45,7 @@ export interface AdminOptions {
    * this process at once.
    */
   readonly keyCache?: AdminKeyCache;
+  /** The quota store of the gateway: for balances, top-ups and calls in doubt. */
   readonly quota: QuotaStore;
   /** The usage sink. Reports need one for memory or a database. */
   readonly usage?: object;
@@ -72,20 +74,31 @@ export interface AdminOptions {
    * the browser. Days, months and budgets are always those of UTC.
    */
   readonly timeZone?: string;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 
 /** What this host's stores can do. */
 export interface AdminCapabilities {
+  /** The key store can list keys (`page`). */
   readonly listKeys: boolean;
+  /** The key store can issue keys (`issue`). */
   readonly issueKeys: boolean;
+  /** The key store can change keys (`update`). */
   readonly changeKeys: boolean;
+  /** The key store can remove keys (`remove`). */
   readonly removeKeys: boolean;
+  /** The key store has owners. */
   readonly listOwners: boolean;
+  /** Owners can be created and edited. */
   readonly changeOwners: boolean;
+  /** The usage log can sum up calls. */
   readonly usageReports: boolean;
+  /** The usage log can list single calls. */
   readonly usageRecords: boolean;
+  /** Refused requests are counted in a log that can be queried. */
   readonly refusalReports: boolean;
+  /** The catalog can list its models. */
   readonly listModels: boolean;
   /** Weights, priorities and costs of channels can be changed for all processes. */
   readonly changeChannels: boolean;
@@ -100,26 +113,39 @@ export interface AdminCapabilities {
  * write an entry of the audit trail. They throw an `AdminError`.
  */
 export interface Admin {
+  /** The option `title`: what the console is called. */
   readonly title: string;
+  /** The option `currency`, an ISO 4217 code. */
   readonly currency: string | undefined;
+  /** The option `timeZone`, an IANA name. */
   readonly timeZone: string | undefined;
+  /** What this host's stores can do. */
   readonly capabilities: AdminCapabilities;
   /**
    * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
    */
   readonly keyCacheMs: number | undefined;
+  /** The clock that reports and limits of time go by. */
   readonly clock: Clock;
+  /** Issues, lists and changes keys. */
   readonly keys: AdminKeys;
+  /** Creates, lists and changes owners of keys. */
   readonly owners: AdminOwners;
+  /** Lists calls, and ends those in doubt. */
   readonly calls: AdminCalls;
+  /** Sums up calls by key, model, day and more. */
   readonly usage: AdminUsageReports;
+  /** Counts refused requests by reason. */
   readonly refusals: AdminRefusals;
+  /** Shows, tests and switches upstream accounts. */
   readonly channels: AdminChannels;
+  /** Publishes models, and compares versions of them. */
   readonly catalog: AdminCatalogs;
   /** What there is to choose from, for fields that complete names. */
   readonly names: ReadNames;
   /** The current state of this process; longer ranges come from the usage log. */
   readonly now: ReadNow;
+  /** Who has changed what. */
   readonly audit: Audit;
   /** Whether this library, or its gateway, is closed or being closed. */
   isClosing(): boolean;

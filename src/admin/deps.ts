@@ -23,12 +23,17 @@ import type { Live } from './now/live.ts';
 export interface AdminKeyStore extends KeyStore {
   /** How long its own cache, here or in another process, serves a key, in ms. */
   readonly ttlMs?: number;
+  /** Stores a new key, and returns its secret this once. */
   issue?(options: IssueKeyOptions): MaybePromise<IssuedKey>;
   /** A member that is undefined in the change is to be removed. */
   update?(id: string, change: KeyChange): MaybePromise<boolean>;
+  /** Removes a key; false if there is none. */
   remove?(id: string): MaybePromise<boolean>;
+  /** The record of a key by its id. */
   get?(id: string): MaybePromise<ApiKey | undefined>;
+  /** The keys that a query selects, in pages. */
   page?(query?: KeyPageQuery): MaybePromise<KeyPage>;
+  /** The owners of keys. Default: an owner is a label. */
   readonly owners?: AdminOwnerTable;
 }
 
@@ -48,6 +53,7 @@ export type AdminUsage = Partial<UsageQueries & RefusalQueries>;
 
 /** A cache of keys in this process that must forget a key when it is changed. */
 export interface AdminKeyCache {
+  /** Drops the key, so that the next request reads its record. */
   forget(keyId: string): void;
   /** Forgets all keys of an owner. */
   forgetKeysOf?(ownerId: string): void;
@@ -81,6 +87,7 @@ interface AdminStores {
 
 /** A page of a list. */
 export interface Page<T> {
+  /** The rows of this page. */
   readonly data: readonly T[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;

@@ -17,6 +17,7 @@ export type NamesOf =
 
 /** Selects names. */
 export interface NamesQuery {
+  /** What the names are of: `key`, `model`, `channel` and so on. */
   readonly of: NamesOf;
   /** Text that a name contains, in any case; of a key also what its store searches by. */
   readonly q?: string;

@@ -24,6 +24,7 @@ export interface PublishedCatalogOptions {
   readonly prices?: PriceOfListed;
   /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
   readonly onEvent?: EventListener;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /** How often the version or the file is checked for changes. Default: every 2 s. */
   readonly pollMs?: number;

@@ -39,8 +39,16 @@ interface ConsoleMount {
 /** Where the console is mounted, and who may use it: one of `authorize` and `signIn`. */
 export type ConsoleHandlerOptions<R extends IncomingMessage = IncomingMessage> = ConsoleMount &
   (
-    | { /** The host's own sign-in. */ readonly authorize: Authorize<R>; readonly signIn?: never }
-    | { /** {@link consoleSignIn}. */ readonly signIn: ConsoleSignIn; readonly authorize?: never }
+    | {
+        /** The host's own sign-in: says who sends a request, and what they may do. */
+        readonly authorize: Authorize<R>;
+        readonly signIn?: never;
+      }
+    | {
+        /** What `consoleSignIn` returns: sign-in by a link that works once. */
+        readonly signIn: ConsoleSignIn;
+        readonly authorize?: never;
+      }
   );
 
 const aPath = 'must be a path of letters, digits and . _ ~ -: /console';

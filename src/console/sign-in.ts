@@ -14,6 +14,7 @@ import { digestSecret } from '../secret.ts';
 
 /** Options of {@link consoleSignIn}. */
 export interface ConsoleSignInOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 
@@ -42,9 +43,18 @@ export interface ConsoleSignIn {
 /** The result of exchanging a token. */
 export type ConsoleExchange =
   /** `actor`: who has signed in. */
-  | { readonly sessionId: string; readonly actor: string }
+  | {
+      /** The secret of the new session, for a cookie. */
+      readonly sessionId: string;
+      /** Who has signed in, for the audit trail. */
+      readonly actor: string;
+    }
   | { readonly refused: 'unknown' }
-  | { readonly refused: 'too_many'; readonly retryAfterMs: number };
+  | {
+      readonly refused: 'too_many';
+      /** How long to wait before the next attempt, in ms. */
+      readonly retryAfterMs: number;
+    };
 
 const optionsSchema = strict('must be an object', {
   clock: aClock.optional(),

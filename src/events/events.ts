@@ -17,23 +17,65 @@ import type { UsageEvent } from './usage.ts';
 
 /** The end of a hold as sent to the quota store; contains only money and ids. */
 export type HoldEnd =
-  | { readonly operation: 'settle'; readonly input: SettleInput }
-  | { readonly operation: 'release'; readonly input: ReleaseInput }
+  | {
+      readonly operation: 'settle';
+      /** What `settle` of the quota store has to be called with. */
+      readonly input: SettleInput;
+    }
+  | {
+      readonly operation: 'release';
+      /** What `release` of the quota store has to be called with. */
+      readonly input: ReleaseInput;
+    }
   /** A call whose outcome is unknown: one long lease, in which the host can find out. */
-  | { readonly operation: 'extend'; readonly input: ExtendInput };
+  | {
+      readonly operation: 'extend';
+      /** What `extend` of the quota store was called with. */
+      readonly input: ExtendInput;
+    };
 
-interface OfCall {
+interface OfReply {
   /** The `x-request-id` of the reply. Callers choose it, so that two calls may have the same. */
   readonly requestId: string;
+}
+
+interface OfKey {
+  /** The key, by its id; never its secret. */
+  readonly keyId: string;
+  /** The group of the key. */
+  readonly group: string;
+  /** The API of the call, such as `chat` or `responses`. */
+  readonly protocol: ProtocolName;
+}
+
+interface OfModel {
+  /** The model, by its id in the catalog. */
+  readonly modelId: string;
+}
+
+interface OfChannel {
+  /** The upstream account, by the `id` of its channel. */
+  readonly channelId: string;
+}
+
+interface OfFile {
+  /** The path of the file. */
+  readonly source: string;
+}
+
+interface RefusedFile extends OfFile {
+  /** What is wrong with it, and what to do. */
+  readonly reason: string;
+}
+
+interface OfCall extends OfReply {
   /** The id of the call's hold in the quota store, unique for each call. */
   readonly reservationId: string;
 }
 
-interface OfAttempt extends OfCall {
+interface OfAttempt extends OfCall, OfModel, OfChannel {
   /** The number of the attempt within the call, from 1. */
   readonly attempt: number;
-  readonly modelId: string;
-  readonly channelId: string;
   /** The channel's name for the model. */
   readonly upstreamModel: string;
   /**
@@ -44,10 +86,10 @@ interface OfAttempt extends OfCall {
 }
 
 /** The caller of a request that did not become a call. */
-interface OfRequest {
-  readonly requestId: string;
+interface OfRequest extends OfReply {
   /** Undefined if no key's record was found. A refused request may have a key that is not valid. */
   readonly keyId: string | undefined;
+  /** The group of the key; undefined if no key's record was found. */
   readonly group: string | undefined;
   /** Undefined for a path that is no call, such as the list of models. */
   readonly protocol: ProtocolName | undefined;
@@ -101,19 +143,21 @@ export type GatewayEvent =
   /** A call has reserved quota, and goes to its upstream next. */
   | ({
       readonly type: 'call_started';
-      readonly keyId: string;
-      readonly group: string;
-      readonly protocol: ProtocolName;
+      /** What the API is asked to do, such as `content` or `embed`. */
       readonly operation: OperationName;
-      readonly modelId: string;
+      /** Whether the caller asked for a stream. */
       readonly streamed: boolean;
+      /** The host's labels of the key, and of a guard. */
       readonly metadata: UsageRecord['metadata'];
       /** Unix ms, as in the usage record. */
       readonly startedAtMs: number;
-    } & OfCall)
+    } & OfCall &
+      OfKey &
+      OfModel)
   /** The call is sent to a channel next. */
   | ({
       readonly type: 'attempt_started';
+      /** The wire format of the channel: `openai`, `gemini` or `anthropic`. */
       readonly dialect: DialectName | undefined;
       /** Ms from the reservation of quota to the choice of the channel. */
       readonly afterMs: number;
@@ -155,12 +199,15 @@ export type GatewayEvent =
       readonly type: 'part_failed';
       /** Ms since quota was reserved. */
       readonly afterMs: number;
+      /** The HTTP status of this request; undefined if none came. */
       readonly status: number | undefined;
+      /** Why it failed. */
       readonly reason: FailureReason;
     } & OfAttempt)
   /** A call that had reserved quota has ended; the same record was sent to the usage sink. */
   | {
       readonly type: 'call_ended';
+      /** What was used, held and charged, and the outcome. */
       readonly record: UsageRecord;
       /**
        * The error that the caller got, as a response or at the end of a stream; undefined if it got
@@ -174,63 +221,67 @@ export type GatewayEvent =
    * The quota store has accepted a charge that it could not accept when the call ended. This record
    * replaces that of `call_ended`, which had `booked: false`.
    */
-  | { readonly type: 'call_booked'; readonly record: UsageRecord }
+  | {
+      readonly type: 'call_booked';
+      /** The record of the call, with `booked: true` and a higher revision. */
+      readonly record: UsageRecord;
+    }
   /**
    * A provider was asked for a stored reply (`GET /v1/responses/{id}`). Nothing was charged. If it
    * could not be read, `call_refused` follows.
    */
-  | {
+  | ({
       readonly type: 'stored_reply_read';
-      readonly requestId: string;
-      readonly keyId: string;
-      readonly group: string;
-      readonly protocol: ProtocolName;
-      readonly modelId: string;
-      readonly channelId: string;
+      /** The wire format of the upstream: `openai`, `gemini` or `anthropic`. */
       readonly dialect: DialectName;
+      /** The id of the stored reply. */
       readonly responseId: string;
       /** Unix ms at which the provider was asked. */
       readonly startedAtMs: number;
+      /** Until the provider had sent it, in ms. */
       readonly durationMs: number;
       /** The error that the caller got; undefined if the reply was read. */
       readonly code: ErrorCode | undefined;
       /** More specific than the code. */
       readonly reason: FailureReason | undefined;
-    }
+    } & OfReply &
+      OfKey &
+      OfModel &
+      OfChannel)
   /**
    * No channel could serve the call: `gateway.channels()` says which accounts are unavailable. The
    * reply is a 503, unless `model_fallback` follows.
    */
-  | {
+  | ({
       readonly type: 'no_channel';
-      readonly requestId: string;
-      readonly modelId: string;
+      /** What kept its channels from serving. */
       readonly reason: NoChannelReason;
       /**
        * The wait sent to the caller: until the first channel is available again, if known. Left out
        * for reasons that no wait changes: then the caller is told not to retry.
        */
       readonly retryAfterMs?: number;
-    }
+    } & OfReply &
+      OfModel)
   /** All accounts of a model were unavailable, and the call goes to one of its fallbacks. */
-  | {
+  | ({
       readonly type: 'model_fallback';
-      readonly requestId: string;
-      readonly modelId: string;
+      /** The model that is asked instead, by its id in the catalog. */
       readonly fallbackId: string;
       /** Why the model could not serve the call. */
       readonly reason: FailureReason;
-    }
+    } & OfReply &
+      OfModel)
   /**
    * An account became unavailable, or available again. Accounts that its `credential` named have no
    * such event; see `gateway.channels()`.
    */
   | ({
       readonly type: 'channel_changed';
-      readonly channelId: string;
       /** Undefined if the change concerns the account with all its models. */
       readonly upstreamModel: string | undefined;
-    } & HealthStatus)
+    } & HealthStatus &
+      OfChannel)
   /**
    * One of your ports (a store, the guard) threw, timed out, or returned a value that its contract
    * does not allow, or was not called.
@@ -240,12 +291,11 @@ export type GatewayEvent =
    * The quota store did not accept the end of a hold for 15 minutes, or until the gateway closed. A
    * settlement after so long could charge twice.
    */
-  | {
+  | ({
       readonly type: 'settlement_lost';
-      readonly requestId: string;
       /** What you have to apply by hand. */
       readonly end: HoldEnd;
-    }
+    } & OfReply)
   /**
    * The log `recordRefusals` (docs/stores.md#refusals) did not take some counts for 15 minutes, or
    * until the gateway closed. A write that was in flight may still have succeeded.
@@ -262,23 +312,23 @@ export type GatewayEvent =
    * `unknown` if the store lost it. The call continues without a hold, and is charged at its end.
    * If it happens often, look at the store's clock and memory.
    */
-  | {
+  | ({
       readonly type: 'hold_lapsed';
-      readonly requestId: string;
+      /** How the store says that the hold ended. */
       readonly reason: 'settled' | 'released' | 'expired' | 'unknown';
-    }
+    } & OfReply)
   | UsageEvent
   /**
    * Neither the caller nor the model limits the output: such calls hold 16,384 tokens at first. Set
    * the model's `maxOutputTokens`.
    */
-  | { readonly type: 'no_stated_maximum'; readonly modelId: string }
+  | ({ readonly type: 'no_stated_maximum' } & OfModel)
   /**
    * A channel sent vectors in another `encoding_format` than requested, and the gateway converted
    * them. Set `embeddingBase64: false` (or `embeddingFloat: false`) in its `capabilities`, so that
    * it is asked for what it sends. Emitted once for each channel.
    */
-  | { readonly type: 'embedding_format'; readonly channelId: string }
+  | ({ readonly type: 'embedding_format' } & OfChannel)
   /**
    * A request whose path lacks its version, or has it twice, went to the host, because the gateway
    * has no prefix of its own and the host may have such a path. If it is one of your app's own, do
@@ -299,47 +349,59 @@ export type GatewayEvent =
    * A body parser runs before the gateway and does not keep the raw body, or the body of a Web
    * `Request` was read or locked. `remedy` says what to change.
    */
-  | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
+  | ({
+      readonly type: 'body_consumed';
+      /** What to change in the host's app. */
+      readonly remedy: string;
+    } & OfReply)
   /**
    * The responses of this model are stored at several accounts, and `responses.index` is in memory:
    * in other processes, calls that refer to a response fail with 404. Use a shared index
    * (docs/responses.md#state). Emitted once for each model, at its first Responses call.
    */
-  | { readonly type: 'references_per_process'; readonly modelId: string }
+  | ({ readonly type: 'references_per_process' } & OfModel)
   /**
    * A reply went out although it could not be recorded in `responses.index`, so that the caller
    * can't refer to it. The event `port_failed` has the reason.
    */
-  | { readonly type: 'index_lost'; readonly requestId: string }
+  | ({ readonly type: 'index_lost' } & OfReply)
   /**
    * Output items of a translated reply were not kept, so that the caller can't refer to them. If
    * the store `responses.items` failed, the event `port_failed` has the reason.
    */
-  | {
+  | ({
       readonly type: 'items_not_kept';
-      readonly requestId: string;
+      /** Whether they were too large, or the store failed. */
       readonly reason: 'too_large' | 'failed';
+      /** How many items were not kept. */
       readonly count: number;
-    }
+    } & OfReply)
   /** The file of a `jsonFileCatalog` has changed; `models` is the number of models now served. */
-  | { readonly type: 'catalog_loaded'; readonly source: string; readonly models: number }
+  | ({
+      readonly type: 'catalog_loaded';
+      /** How many models and wildcards are now served. */
+      readonly models: number;
+    } & OfFile)
   /** The changed file is invalid, and the last good one is served; `reason` has the remedy. */
-  | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
+  | ({ readonly type: 'catalog_refused' } & RefusedFile)
   /** The changed configuration file of `tollgate serve`, which alone emits this, applies. */
-  | { readonly type: 'config_loaded'; readonly source: string }
+  | ({ readonly type: 'config_loaded' } & OfFile)
   /** That file is invalid, and the last good one applies; `reason` has the remedy. */
-  | { readonly type: 'config_refused'; readonly source: string; readonly reason: string }
+  | ({ readonly type: 'config_refused' } & RefusedFile)
   /** A notification could not be delivered, and is given up: see docs/notifications.md. */
   | {
       readonly type: 'notification_failed';
       /** The endpoint's `name`, by default the host of its URL. */
       readonly endpoint: string;
+      /** What it was about. */
       readonly notification: NotificationType;
       /** The notification's `webhook-id`. */
       readonly id: string;
+      /** Why the last attempt failed. */
       readonly reason: NotificationFailure;
       /** The last HTTP status that the endpoint replied with; undefined if there was none. */
       readonly status: number | undefined;
+      /** How often it was sent. */
       readonly attempts: number;
     }
   /**
@@ -348,7 +410,9 @@ export type GatewayEvent =
    */
   | {
       readonly type: 'internal_error';
+      /** The `x-request-id` of the reply; undefined outside of a request. */
       readonly requestId: string | undefined;
+      /** The function and place in the gateway's code. */
       readonly at: string;
     };
 
@@ -356,7 +420,13 @@ export type GatewayEvent =
 export type EventType = GatewayEvent['type'];
 
 /** One kind of event, or several. */
-export type EventOf<Type extends EventType> = Extract<GatewayEvent, { readonly type: Type }>;
+export type EventOf<Type extends EventType> = Extract<
+  GatewayEvent,
+  {
+    /** Selects the events with this name. */
+    readonly type: Type;
+  }
+>;
 
 /** How important an event is: docs/logging.md has the level of each. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

@@ -23,6 +23,7 @@ export interface EventSource {
 
 /** The option `onEvent` with a filter. */
 export interface FilteredListener extends EventFilter {
+  /** Receives the events that pass the filter. */
   listener(event: GatewayEvent): void;
 }
 

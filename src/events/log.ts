@@ -23,11 +23,22 @@ export type FieldsFirstLogger = {
 /** A logger whose methods take the message first: winston, the console. */
 export type MessageFirstLogger = {
   readonly [Level in LogLevel]: (message: string, fields: LogFields | string) => unknown;
-} & { readonly log: object };
+} & {
+  /** Distinguishes it from a logger that takes the members first. */
+  readonly log: object;
+};
 
 /** A logger with one method, which takes the whole line: winston's `log`. */
 export interface EntryLogger {
-  log(entry: LogFields & { readonly level: LogLevel; readonly message: string }): unknown;
+  /** Writes one line. */
+  log(
+    entry: LogFields & {
+      /** How important the line is. */
+      readonly level: LogLevel;
+      /** The line in words. */
+      readonly message: string;
+    },
+  ): unknown;
 }
 
 /** A logger of the host. */

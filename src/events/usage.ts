@@ -12,7 +12,9 @@ export type UsageEvent =
    */
   | {
       readonly type: 'usage_anomaly';
+      /** The `x-request-id` of the reply. */
       readonly requestId: string;
+      /** What is unusual, as listed above. */
       readonly reason: 'missing' | 'above_maximum' | 'inconsistent';
     }
   /**
@@ -21,9 +23,12 @@ export type UsageEvent =
    */
   | {
       readonly type: 'usage_anomaly';
+      /** The `x-request-id` of the reply. */
       readonly requestId: string;
       readonly reason: 'above_hold';
+      /** What the call held, in nanos. */
       readonly heldNanos: Nanos;
+      /** What the reported usage costs, in nanos. */
       readonly usageNanos: Nanos;
     }
   /**
@@ -33,7 +38,9 @@ export type UsageEvent =
    */
   | {
       readonly type: 'unknown_usage';
+      /** The upstream account, by the `id` of its channel. */
       readonly channelId: string;
+      /** The names that are not known, by their path. */
       readonly members: readonly string[];
     }
   /**
@@ -43,12 +50,15 @@ export type UsageEvent =
    */
   | {
       readonly type: 'quota_low';
+      /** The subject that is charged, by its id. */
       readonly subject: string;
       /** `''` for `total`, else `2026-11` or `2026-11-20`. */
       readonly period: string;
+      /** The level that was crossed. */
       readonly percent: QuotaPercent;
       /** The limit, including `adjust({ addLimit })`. */
       readonly limitNanos: Nanos;
+      /** What was charged in the period, in nanos. */
       readonly usedNanos: bigint;
       /** The key of the call, one of those that share the subject. */
       readonly keyId: string;

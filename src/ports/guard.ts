@@ -15,6 +15,7 @@ export interface GuardedCall {
   readonly model: Model;
   /** The API that the caller used; the members of the body are those of this API. */
   readonly protocol: ProtocolName;
+  /** What the API is asked to do, such as `content` or `embed`. */
   readonly operation: OperationName;
   /**
    * The request body as parsed JSON, frozen at every level. Parsed at the first use, so a guard

@@ -31,6 +31,7 @@ export interface RecordedRefusals {
    * the catalog.
    */
   readonly modelId: string | undefined;
+  /** The error that callers got, as in docs/errors.md. */
   readonly code: ErrorCode;
   /** More specific than the code. */
   readonly reason: FailureReason | undefined;

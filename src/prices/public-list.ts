@@ -13,8 +13,14 @@ export interface PublicPriceList {
   calcPrice(
     usage: Readonly<Record<string, number>>,
     modelId: string,
-    options: { readonly providerId: string },
-  ): { readonly model_price: object } | null;
+    options: {
+      /** The provider's name in the list: `openai`. */
+      readonly providerId: string;
+    },
+  ): {
+    /** The prices of the model, as the list has them. */
+    readonly model_price: object;
+  } | null;
 }
 
 /** Returns the price of a provider's model: `priceOf('anthropic', 'claude-sonnet-4-5')`. */

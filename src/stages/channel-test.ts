@@ -21,7 +21,9 @@ import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 
 /** What became of one short call through a channel. */
 export interface ChannelTest {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
   /** The channel's name for the model. */
   readonly upstreamModel: string;
@@ -31,8 +33,11 @@ export interface ChannelTest {
   readonly status: number | undefined;
   /** Why it failed. */
   readonly reason: FailureReason | undefined;
+  /** From the request to the end of the reply, in ms. */
   readonly durationMs: number;
+  /** Tokens of the prompt; undefined if nobody counted them. */
   readonly inputTokens: number | undefined;
+  /** Tokens of the reply; undefined if nobody counted them. */
   readonly outputTokens: number | undefined;
   /** What a key would have been charged; none is. */
   readonly chargeNanos: bigint;

@@ -45,6 +45,7 @@ export interface CachedKeyStoreOptions {
    * request, and a key is the same for every request.
    */
   readonly vary?: (request: KeyRequest) => string;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 

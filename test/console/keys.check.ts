@@ -45,6 +45,7 @@ describe('the list of keys', () => {
       await expect.poll(() => rows.count()).toBe(count);
     }
     await page.getByText('No key matches this search.').waitFor();
+    await page.getByText('No owner matches this search.').waitFor();
     await page.getByRole('link', { name: 'Show all keys' }).click();
     await page.getByLabel('Order').selectOption('left');
     await expect.poll(() => rows.first().getAttribute('data-key')).toBe('partner-eu');

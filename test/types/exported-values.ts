@@ -160,6 +160,7 @@ interface PortsValues {
     details?: { readonly timedOut?: boolean; readonly cause?: unknown },
   ) => ports.UpstreamError;
   chargePolicy: ChargePolicy;
+  checkedQuotaStore: (store: QuotaStore) => QuotaStore;
   costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
   failureReasons: readonly FailureReason[];
   isFailureReason: (value: unknown) => value is FailureReason;

@@ -60,9 +60,11 @@ export interface AuditSubject {
    * refused sign-in.
    */
   readonly actor: string;
+  /** What was done: `key.issue`, `channel.disable`. */
   readonly action: AdminAction;
   /** The id of the key, owner, batch, request or channel; undefined where there is none yet. */
   readonly target: string | undefined;
+  /** The members before and after; never a secret. */
   readonly change: AuditChange;
 }
 
@@ -81,6 +83,7 @@ export interface AuditEntry extends AuditSubject {
 
 /** A page of the audit trail, the latest entry first. */
 export interface AuditTrailPage {
+  /** The entries, the latest first. */
   readonly data: readonly AuditRecord[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;

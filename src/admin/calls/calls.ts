@@ -39,7 +39,9 @@ export interface CallPage extends Page<CallSummary | RefusalSummary> {
 
 /** Everything that is known about one request id. */
 export interface CallsOfRequest {
+  /** The `x-request-id` of the reply. */
   readonly requestId: string;
+  /** One, or several if the caller chose one id for them. */
   readonly calls: readonly CallDetail[];
   /** Refusals of this process with this id. */
   readonly refusals: readonly RefusalSummary[];
@@ -53,6 +55,7 @@ export type Resolution = UnknownResolution & {
 
 /** The calls of a usage log. The methods throw an `AdminError`. */
 export interface AdminCalls {
+  /** The calls of the log, the latest first. */
   list(query?: CallListQuery): Promise<CallPage>;
   /** @throws AdminError `not_found` */
   find(requestId: string): Promise<CallsOfRequest>;

@@ -9,7 +9,9 @@ import { type Explained, explainedRefusal, type SeenRefusal } from './summary.ts
 export interface RefusalCount extends Explained {
   /** `other` for all kinds after the first 16 of a minute. */
   readonly code: string;
+  /** More specific than the code. */
   readonly reason: FailureReason | undefined;
+  /** How many requests were refused so. */
   readonly count: number;
   /**
    * What the latest of them in this process named: the member, the path, the limit, or the model

@@ -19,7 +19,11 @@ export type RefusalListQuery = RefusalReportQuery &
 
 /** A page of a report, and the sum of all its rows. */
 export interface RefusalReportPage extends Page<RefusalReportRow> {
-  readonly total: { readonly refusals: number };
+  /** The sums of all rows, also of those on other pages. */
+  readonly total: {
+    /** How many requests were refused. */
+    readonly refusals: number;
+  };
 }
 
 /** Selects refusals, of one key or of all. */
@@ -28,10 +32,13 @@ export interface RefusalReasonsQuery {
   readonly fromMs: number;
   /** Unix ms, to the minute, exclusive. Default: now. */
   readonly toMs?: number;
+  /** Only those of this key. */
   readonly keyId?: string;
+  /** Only those with this error, as in docs/errors.md. */
   readonly code?: string;
   /** Only the log counts by model and group. */
   readonly modelId?: string;
+  /** Only those of keys of this group. */
   readonly group?: string;
 }
 
@@ -43,6 +50,7 @@ export interface RefusalReason extends RefusalCount {
    * have those.
    */
   readonly source: 'log' | 'process';
+  /** When counting began, in Unix ms. */
   readonly sinceMs: number;
   /** The last time in this process; undefined if it is not remembered. */
   readonly lastMs: number | undefined;
@@ -58,6 +66,7 @@ export interface AdminRefusals {
    * a code and reason, by this process.
    */
   reasons(query: RefusalReasonsQuery): Promise<readonly RefusalReason[]>;
+  /** The counts of the log by one or two groupings, in pages. */
   report(query: RefusalListQuery): Promise<RefusalReportPage>;
   /** The rows of a report as CSV, in pieces of up to 100 lines. */
   csv(query: RefusalReportQuery, options?: CsvOptions): AsyncIterable<string>;

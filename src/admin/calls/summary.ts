@@ -6,32 +6,38 @@ import type { FailureMeaning } from '../../host/failures.ts';
 import type { CallAttempt, UsageRecord } from '../../ports/usage-sink.ts';
 
 /** A call that had reserved quota. */
-export interface CallSummary {
+export interface CallSummary
+  extends Pick<
+    UsageRecord,
+    | 'startedAtMs'
+    | 'keyId'
+    | 'group'
+    | 'modelId'
+    | 'channelId'
+    | 'streamed'
+    | 'status'
+    | 'outcome'
+    | 'reason'
+    | 'durationMs'
+    | 'firstByteMs'
+    | 'heldNanos'
+    | 'chargeNanos'
+    | 'costNanos'
+    | 'booked'
+  > {
   readonly kind: 'call';
   /** The `x-request-id` of the reply. Callers may choose it, so several calls may have the same. */
   readonly requestId: string;
   /** The id of the hold; unique. */
   readonly reservationId: string;
-  readonly startedAtMs: number;
-  readonly keyId: string;
-  readonly group: string;
+  /** The API of the call, such as `chat` or `responses`. */
   readonly protocol: string;
-  readonly modelId: string;
-  readonly channelId: string | undefined;
-  readonly streamed: boolean;
-  readonly status: number;
-  readonly outcome: UsageRecord['outcome'];
-  readonly reason: FailureReason | undefined;
-  readonly durationMs: number;
-  readonly firstByteMs: number | undefined;
+  /** Tokens of the prompt; undefined if nobody counted them. */
   readonly inputTokens: number | undefined;
+  /** Tokens of the reply; undefined if nobody counted them. */
   readonly outputTokens: number | undefined;
   /** Images that the reply has. */
   readonly images: number | undefined;
-  readonly heldNanos: bigint;
-  readonly chargeNanos: bigint;
-  readonly costNanos: bigint | undefined;
-  readonly booked: boolean;
 }
 
 /** A request that was refused before it reserved quota, with its explanation. */
@@ -40,14 +46,23 @@ export interface RefusalSummary extends SeenRefusal, Explained {}
 /** A request that was refused, as this process remembers it. */
 export interface SeenRefusal {
   readonly kind: 'refusal';
+  /** The `x-request-id` of the reply. */
   readonly requestId: string;
+  /** When it was refused, in Unix ms. */
   readonly atMs: number;
+  /** The key, by its id; undefined if no key was found. */
   readonly keyId: string | undefined;
+  /** The group of the key; undefined if no key was found. */
   readonly group: string | undefined;
+  /** The API of the path; undefined if it is not one of a call. */
   readonly protocol: string | undefined;
+  /** The model, by its id in the catalog; undefined if it is not in it. */
   readonly modelId: string | undefined;
+  /** The error that the caller got, as in docs/errors.md. */
   readonly code: string;
+  /** More specific than the code. */
   readonly reason: FailureReason | undefined;
+  /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
   /** The limit that was reached: `key:calls/minute`. */
   readonly limit: string | undefined;
@@ -63,14 +78,14 @@ export interface SeenRefusal {
 export interface AttemptDetail extends CallAttempt, Explained {}
 
 /** Everything that is known about a call. */
-export interface CallDetail extends CallSummary, Explained {
-  readonly upstreamModel: string | undefined;
+export interface CallDetail
+  extends CallSummary,
+    Pick<UsageRecord, 'upstreamModel' | 'basis' | 'revision' | 'lines'>,
+    Explained {
+  /** One for each channel that was tried, in order. */
   readonly attempts: readonly AttemptDetail[];
+  /** The host's labels of the key, and of a guard; empty if there are none. */
   readonly metadata: Readonly<Record<string, string>>;
-  readonly basis: UsageRecord['basis'];
-  readonly revision: number;
-  /** What was held for it, by subject. */
-  readonly lines: UsageRecord['lines'];
   /** Nobody knows yet whether the call ran: its money is held until `resolve`. */
   readonly isInDoubt: boolean;
 }

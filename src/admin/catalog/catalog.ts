@@ -26,9 +26,20 @@ import { type CatalogModel, catalogModel, writtenPrice } from './models.ts';
 
 /** Whether a list of models could be published. */
 export type CatalogCheck =
-  | { readonly valid: true; readonly models: number; readonly problem: undefined }
+  | {
+      readonly valid: true;
+      /** How many models and wildcards the list has. */
+      readonly models: number;
+      readonly problem: undefined;
+    }
   /** `problem` has a line for each wrong member, which names it and says what to do. */
-  | { readonly valid: false; readonly models: number; readonly problem: string };
+  | {
+      readonly valid: false;
+      /** How many models and wildcards the list has. */
+      readonly models: number;
+      /** A line for each wrong member, with what to do. */
+      readonly problem: string;
+    };
 
 /**
  * Sums over the last 30 days of the usage log; undefined if the log can't be queried. The two costs
@@ -36,18 +47,23 @@ export type CatalogCheck =
  * each other. They are undefined where sums of tokens don't decide, as for images of several sizes.
  */
 interface PriceEstimate {
+  /** How many calls the estimate rests on. */
   readonly calls: number | undefined;
   /** What was charged. */
   readonly chargedNanos: bigint | undefined;
+  /** What they cost at the price until now, in nanos. */
   readonly beforeNanos: Nanos | undefined;
+  /** What they would have cost at the new price, in nanos. */
   readonly afterNanos: Nanos | undefined;
 }
 
 /** What another price of a model would change. */
 export interface PricePreview extends PriceEstimate {
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
   /** The newest version; pass it as `after`. */
   readonly version: number;
+  /** What the new price changes in the newest version. */
   readonly differences: readonly CatalogDifference[];
 }
 
@@ -61,8 +77,11 @@ export interface VersionRange {
 
 /** What two versions differ in. */
 export interface VersionDiff {
+  /** The number of the earlier version. */
   readonly from: number;
+  /** The number of the later version. */
   readonly to: number;
+  /** Each member that differs, by model. */
   readonly differences: readonly CatalogDifference[];
 }
 
@@ -98,6 +117,7 @@ export interface AdminCatalogs {
   history(): Promise<readonly CatalogVersion[]>;
   /** The models of a version in JSON, by default of the newest. */
   read(version?: number): Promise<StoredCatalog>;
+  /** What two versions differ in, by default the newest and the one before it. */
   diff(range?: VersionRange): Promise<VersionDiff>;
   /** What publishing these models would change in the newest version. */
   diffWith(models: readonly JsonValue[]): Promise<VersionDiff>;
@@ -113,7 +133,10 @@ export interface AdminCatalogs {
   setPrice(
     actor: string,
     modelId: string,
-    change: Omit<PublishOptions, 'actor'> & { readonly price: Price },
+    change: Omit<PublishOptions, 'actor'> & {
+      /** The new price, for callers. */
+      readonly price: Price;
+    },
   ): Promise<CatalogVersion>;
 }
 

@@ -15,12 +15,17 @@ import type { PriceJson } from '../../prices/price-json.ts';
 
 /** A channel of a model, with what it costs the operator. */
 export interface CatalogChannel {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
+  /** The wire format of the upstream: `openai`, `gemini` or `anthropic`. */
   readonly dialect: string;
   /** The platform that hosts it, and where: `bedrock us-east-1`; undefined for none. */
   readonly platform: string | undefined;
+  /** The channel's name for the model. */
   readonly upstreamModel: string;
+  /** Lower is tried first. */
   readonly priority: number;
+  /** Its share of the calls within one priority. */
   readonly weight: number;
   /** The groups whose keys may use it; undefined for all groups of the model. */
   readonly groups: readonly string[] | undefined;
@@ -30,28 +35,41 @@ export interface CatalogChannel {
 
 /** A model or a wildcard, with the defaults of what its record leaves out. */
 export interface CatalogModel {
+  /** What callers send; of a wildcard it ends in `*`. */
   readonly modelId: string;
+  /** Whether it serves every id that begins like its own. */
   readonly isWildcard: boolean;
+  /** For lists of models; undefined if there is none. */
   readonly displayName: string | undefined;
+  /** For lists of models; undefined if there is none. */
   readonly description: string | undefined;
+  /** Other names that callers may send. */
   readonly aliases: readonly string[];
+  /** The groups whose keys may use it. */
   readonly groups: readonly string[];
   /** The APIs through which it is offered; undefined if they depend on the listed price. */
   readonly protocols: readonly string[] | undefined;
   /** For callers, in units, per million tokens or per image; undefined if a list has it. */
   readonly price: PriceJson | undefined;
+  /** The largest prompt that is held, in tokens; undefined if unknown. */
   readonly contextTokens: number | undefined;
+  /** The most tokens of a reply; undefined if unknown, and 16,384 are held. */
   readonly maxOutputTokens: number | undefined;
   /** How many calls and tokens all keys together may use, by `calls` or `tokens` and the time. */
   readonly limits: readonly ModelLimit[];
+  /** Ids of models that are asked while all its accounts are out. */
   readonly fallbacks: readonly string[];
+  /** The upstream accounts that serve it. */
   readonly channels: readonly CatalogChannel[];
 }
 
 /** A rate limit of a model. */
 export interface ModelLimit {
+  /** What is counted. */
   readonly of: 'calls' | 'tokens';
+  /** The time in which the bucket refills. */
   readonly per: 'minute' | 'hour' | 'day';
+  /** How many in that time. */
   readonly amount: number;
 }
 

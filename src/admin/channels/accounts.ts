@@ -21,10 +21,10 @@ export interface AccountQuery {
 }
 
 /** One model that an account serves. */
-export type AccountModel = { readonly modelId: string } & Pick<
-  ChannelRow,
-  'upstreamModel' | 'priority' | 'weight' | 'state' | 'reason' | 'untilMs'
->;
+export type AccountModel = {
+  /** The model, by its id in the catalog. */
+  readonly modelId: string;
+} & Pick<ChannelRow, 'upstreamModel' | 'priority' | 'weight' | 'state' | 'reason' | 'untilMs'>;
 
 /** A channel with all its models: the account of an operator at a provider. */
 export interface AccountRow
@@ -40,6 +40,7 @@ export interface AccountRow
   readonly lastFailure: (ChannelFailure & Explained) | undefined;
   /** The calls that it served, or that tried it last. */
   readonly calls: number;
+  /** What keys were charged for these calls, in nanos. */
   readonly chargeNanos: bigint;
   /** Undefined if the channel states no cost. */
   readonly costNanos: bigint | undefined;
@@ -49,8 +50,11 @@ export interface AccountRow
 export interface AccountPage {
   /** `log`: calls and money of all processes in the span. `process`: of this one, last hour. */
   readonly source: 'log' | 'process';
+  /** Unix ms, inclusive. */
   readonly fromMs: number;
+  /** Unix ms, exclusive. */
   readonly toMs: number;
+  /** A row for each account, the failing ones first. */
   readonly data: readonly AccountRow[];
 }
 

@@ -13,15 +13,23 @@ import { type ChannelTested, channelTests, type TestOptions } from './tests.ts';
 
 /** What was switched, and where the switch holds. */
 export interface ChannelSwitched {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
+  /** Whether all processes apply it, or this one alone. */
   readonly where: SwitchPlace;
 }
 
 /** The result of a change of the catalog, which all processes apply. */
 export interface ChannelChanged {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
   /** The weights before, by model. */
-  readonly before: readonly { readonly modelId: string; readonly weight: number }[];
+  readonly before: readonly {
+    /** The model, by its id in the catalog. */
+    readonly modelId: string;
+    /** The weight before the change. */
+    readonly weight: number;
+  }[];
 }
 
 /**
@@ -29,6 +37,7 @@ export interface ChannelChanged {
  * can't be listed or changed, `not_found`, `invalid_request` or `unavailable`.
  */
 export interface AdminChannels {
+  /** Every model with its channels, as this process sees them now. */
   list(): readonly ModelChannels[];
   /** By account: a row for each channel, the failing ones first. */
   accounts(query?: AccountQuery, options?: WalkOptions): Promise<AccountPage>;
@@ -46,21 +55,38 @@ export interface AdminChannels {
    * upstream charges; no key is charged, and the health of the channel stays as it is.
    */
   test(actor: string, channelId: string, options?: TestOptions): Promise<ChannelTested>;
+  /** Changes the share of calls of a channel; 0 takes none. */
   setWeight(
     actor: string,
     channelId: string,
-    change: { readonly weight: number; readonly modelId?: string },
+    change: {
+      /** The new weight, at least 0. */
+      readonly weight: number;
+      /** The only model that it is changed for. Default: all that the channel serves. */
+      readonly modelId?: string;
+    },
   ): Promise<ChannelChanged>;
+  /** Changes when a channel is tried; lower is tried first. */
   setPriority(
     actor: string,
     channelId: string,
-    change: { readonly priority: number; readonly modelId?: string },
+    change: {
+      /** The new priority. */
+      readonly priority: number;
+      /** The only model that it is changed for. Default: all that the channel serves. */
+      readonly modelId?: string;
+    },
   ): Promise<ChannelChanged>;
   /** What the channel costs the operator; `null` removes the cost. */
   setCost(
     actor: string,
     channelId: string,
-    change: { readonly cost: ChannelCost | null; readonly modelId?: string },
+    change: {
+      /** What the upstream charges: a price, or `'reported'`; `null` removes it. */
+      readonly cost: ChannelCost | null;
+      /** The only model that it is changed for. Default: all that the channel serves. */
+      readonly modelId?: string;
+    },
   ): Promise<ChannelChanged>;
 }
 

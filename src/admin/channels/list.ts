@@ -14,18 +14,23 @@ import type { AdminDeps } from '../deps.ts';
 
 /** A channel of a model, as this process sees it now. */
 export interface ChannelRow extends HealthStatus, Explained {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
+  /** The wire format of the upstream: `openai`, `gemini` or `anthropic`. */
   readonly dialect: string;
   /** The platform that hosts it, and where: `bedrock us-east-1`; undefined for none. */
   readonly platform: string | undefined;
   /** The channel's name for the model. */
   readonly upstreamModel: string;
+  /** Lower is tried first. */
   readonly priority: number;
+  /** Its share of the calls within one priority. */
   readonly weight: number;
   /** The groups whose keys may use it; undefined for all groups of the model. */
   readonly groups: readonly string[] | undefined;
   /** How many calls are running on it, for any model. */
   readonly inFlight: number;
+  /** How many may run on it at once in this process; undefined for no limit. */
   readonly maxConcurrentCalls: number | undefined;
   /**
    * The 95th percentile of the time to the first byte in the last hour; undefined without calls.
@@ -41,16 +46,21 @@ export interface ChannelRow extends HealthStatus, Explained {
 
 /** The state of a channel in one replica. */
 export interface ReplicaState extends HealthStatus {
+  /** The name of the machine that it runs on. */
   readonly host: string;
+  /** The id of its process on that machine. */
   readonly pid: number;
 }
 
 /** A model and its channels, by priority. */
 export interface ModelChannels {
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
+  /** Other names that callers may send. */
   readonly aliases: readonly string[];
   /** The groups whose keys may use it. */
   readonly groups: readonly string[];
+  /** The channels of the model, by priority. */
   readonly channels: readonly ChannelRow[];
 }
 

@@ -30,10 +30,15 @@ export interface BatchRow {
 
 /** The outcome of a batch. */
 export interface IssuedBatch {
+  /** The id of the batch: the same one again issues no key twice. */
   readonly batch: string;
+  /** How many keys are new. */
   readonly issued: number;
+  /** How many keys an earlier run of the batch had issued. */
   readonly existed: number;
+  /** How many rows failed. */
   readonly failed: number;
+  /** A row for each key, in the order of the request. */
   readonly data: readonly BatchRow[];
   /** Why rows failed; undefined if none did. */
   readonly problem: string | undefined;

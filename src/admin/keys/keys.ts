@@ -27,11 +27,17 @@ export interface RotateOptions {
 /** A key that replaces another one. */
 export interface RotatedKey extends IssuedKey {
   /** The old key, and when it expires. */
-  readonly replaced: { readonly id: string; readonly expiresAtMs: number };
+  readonly replaced: {
+    /** The id of the old key. */
+    readonly id: string;
+    /** When the old key ends, in Unix ms. */
+    readonly expiresAtMs: number;
+  };
 }
 
 /** A new limit for a subject of a key. */
 export interface LimitChange {
+  /** The most that the subject may spend in each period, in nanos. */
   readonly limitNanos: Nanos;
   /** Default: the key's main subject. */
   readonly subject?: string;
@@ -48,7 +54,9 @@ export interface ToppedUpKey extends KeySummary {
  * do it, `not_found`, `conflict`, `invalid_request` or `unavailable`.
  */
 export interface AdminKeys {
+  /** The keys of the store, in pages, with what is left of their limits. */
   list(query?: KeyListQuery): Promise<Page<KeySummary>>;
+  /** One key, by its id. */
   find(id: string): Promise<KeySummary>;
   /** What is wrong with a group for keys, such as that no model has it; undefined if nothing. */
   groupWarning(group: string): string | undefined;
@@ -69,10 +77,13 @@ export interface AdminKeys {
    * that has expired is a `conflict`.
    */
   rotate(actor: string, id: string, options?: RotateOptions): Promise<RotatedKey>;
+  /** Refuses the key from the next request on, where no cache still has it. */
   disable(actor: string, id: string): Promise<KeySummary>;
+  /** Lets a disabled key call again. */
   enable(actor: string, id: string): Promise<KeySummary>;
   /** Counts from the next call on, also in the current period. */
   setLimit(actor: string, id: string, change: LimitChange): Promise<KeySummary>;
+  /** Adds money to the current period; the same id again adds nothing. */
   topUp(actor: string, id: string, topUp: TopUp): Promise<ToppedUpKey>;
   /**
    * Removes a key for good, and its replies from the `replyStores`, unless another key may still

@@ -24,14 +24,19 @@ export interface OwnerListQuery extends PageQuery, Pick<OwnerPageQuery, 'search'
 
 /** An owner as an operator sees it. */
 export interface OwnerSummary {
+  /** As in the records of its keys. */
   readonly id: string;
+  /** For people; undefined if there is none. */
   readonly name: string | undefined;
   /** The limit of all its keys together; undefined if there is none. */
   readonly limitNanos: Nanos | undefined;
+  /** How often the limit begins anew, in UTC. */
   readonly period: KeyOwner['period'];
   /** The day on which the month begins; undefined for the first, and for other periods. */
   readonly anchorDay: number | undefined;
+  /** Calls and tokens of all its keys together. */
   readonly rates: KeyOwner['rates'];
+  /** The host's labels of the owner. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Whether its keys are refused. */
   readonly disabled: boolean;
@@ -63,8 +68,11 @@ export interface ToppedUpOwner extends OwnerSummary {
 
 /** The owners of a key store. All methods throw an `AdminError`, as those of keys do. */
 export interface AdminOwners {
+  /** The owners of the key store, in pages. */
   list(query?: OwnerListQuery): Promise<Page<OwnerSummary>>;
+  /** One owner, with its keys. */
   find(id: string): Promise<OwnerDetail>;
+  /** Adds an owner; its keys are issued with its id. */
   create(actor: string, owner: NewOwner): Promise<OwnerSummary>;
   /** Counts from the next call of each of its keys on. */
   edit(actor: string, id: string, edit: OwnerEdit): Promise<OwnerSummary>;

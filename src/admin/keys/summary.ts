@@ -13,7 +13,9 @@ import { setBounded } from '../now/live.ts';
 
 /** A key as an operator sees it; it holds neither its secret nor a digest of it. */
 export interface KeySummary {
+  /** As in usage records; never the secret. */
   readonly id: string;
+  /** Decides which models the key may use. */
   readonly group: string;
   /** The only models of the group that it may use; undefined for all. */
   readonly models: readonly string[] | undefined;
@@ -21,12 +23,15 @@ export interface KeySummary {
   readonly owner: OwnerOfKey | undefined;
   /** Whether a model has this group; undefined if the catalog can't list its models. */
   readonly isGroupServed: boolean | undefined;
+  /** Whether it is refused with 401. */
   readonly disabled: boolean;
   /** Unix ms; the key is refused from then on. */
   readonly expiresAtMs: number | undefined;
+  /** How many of its calls may run at once; undefined for no limit. */
   readonly maxConcurrentCalls: number | undefined;
   /** Undefined for the `defaultRates` of the gateway. */
   readonly rates: readonly KeyRateLimits[] | undefined;
+  /** The host's labels; they appear in usage records. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Undefined if the quota store failed. */
   readonly balances: readonly KeyBalance[] | undefined;
@@ -39,6 +44,7 @@ export interface KeySummary {
 
 /** The owner of a key, as it is shown with the key. */
 export interface OwnerOfKey {
+  /** The owner's id in the key store. */
   readonly id: string;
   /** Undefined also if the key store has no owners: the owner of a key is a label there. */
   readonly name: string | undefined;
@@ -142,7 +148,9 @@ export interface KeyBalance extends SubjectBalance {
 
 /** A subject in its current period. */
 export interface SubjectBalance {
+  /** The subject that is charged, by its id. */
   readonly subject: string;
+  /** How often the limit begins anew, in UTC. */
   readonly period: QuotaPeriod;
   /** The day on which the month begins; undefined for the first, and for other periods. */
   readonly anchorDay: number | undefined;
@@ -157,7 +165,9 @@ export interface SubjectBalance {
   readonly limitNanos: Nanos;
   /** The part of the limit that was added for this period; may be negative. */
   readonly extraNanos: bigint;
+  /** What was charged in this period, in nanos. */
   readonly usedNanos: Nanos;
+  /** What running calls and calls in doubt hold, in nanos. */
   readonly heldNanos: Nanos;
   /** What is left for further calls; 0 if the subject is in debt or disabled. */
   readonly remainingNanos: Nanos;

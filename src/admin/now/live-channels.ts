@@ -5,20 +5,30 @@ import { addTime, emptyHistogram, type Histogram, percentilesOf, sumOf } from '.
 
 /** The attempts of the last hour. */
 export interface RecentAttempts {
+  /** How many there were. */
   readonly attempts: number;
   /** Those that the account or its provider is to blame for. */
   readonly failures: number;
   /** Twelve times five minutes, the oldest first. */
-  readonly slices: readonly { readonly attempts: number; readonly failures: number }[];
+  readonly slices: readonly {
+    /** How many there were in these five minutes. */
+    readonly attempts: number;
+    /** Those of them that the account or its provider is to blame for. */
+    readonly failures: number;
+  }[];
   /** From the start of a call to its first byte, of calls that it answered. */
   readonly firstByteP50Ms: number | undefined;
+  /** The 95th percentile of the same times, in ms. */
   readonly firstByteP95Ms: number | undefined;
 }
 
 /** The latest failed attempt on a channel. */
 export interface ChannelFailure {
+  /** When it ended, in Unix ms. */
   readonly atMs: number;
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
+  /** Why, by a name that docs/events.md explains. */
   readonly reason: FailureReason;
   /** The HTTP status of the upstream; undefined if none arrived. */
   readonly status: number | undefined;

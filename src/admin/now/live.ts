@@ -22,15 +22,19 @@ import { channelFigures, countChannels, type LiveChannels } from './live-channel
 export interface NowBucket {
   /** Unix ms. */
   readonly startMs: number;
+  /** Calls whose reply was complete. */
   readonly complete: number;
   /** Refused before they reserved quota; undefined where only the usage log is known. */
   readonly refused: number | undefined;
+  /** Calls that had reserved quota, and failed. */
   readonly failed: number;
   /** The caller disconnected. */
   readonly left: number;
   /** From the start of a call to its first byte; undefined without calls. */
   readonly firstByteP50Ms: number | undefined;
+  /** The 95th percentile of the same times, in ms. */
   readonly firstByteP95Ms: number | undefined;
+  /** What keys were charged for these calls, in nanos. */
   readonly chargeNanos: bigint;
 }
 

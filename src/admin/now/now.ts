@@ -19,6 +19,7 @@ export type NowRange = '15m' | '1h' | '24h' | '30d';
 
 /** How the gateway is doing. */
 export interface Now {
+  /** The time that `buckets` cover. */
   readonly range: NowRange;
   /**
    * Where `buckets` and the times to the first byte come from. `process`: minutes of this process,
@@ -27,6 +28,7 @@ export interface Now {
    * `process` if the log failed or can't be queried.
    */
   readonly source: 'process' | 'log';
+  /** The clock of this process, in Unix ms. */
   readonly nowMs: number;
   /** When the admin library of this process was created. */
   readonly startedAtMs: number;
@@ -40,6 +42,7 @@ export interface Now {
   readonly buckets: readonly NowBucket[];
   /** Of all buckets together. */
   readonly firstByteP50Ms: number | undefined;
+  /** The 95th percentile of the same times, in ms. */
   readonly firstByteP95Ms: number | undefined;
   /**
    * Most frequent first. From the log if `refused` of the buckets is, otherwise of this process, at
@@ -73,16 +76,21 @@ export interface Earlier extends Record<CallSeries, number> {
   readonly fromMs: number;
   /** Unix ms, exclusive. */
   readonly toMs: number;
+  /** The 95th percentile of the same times, in ms. */
   readonly firstByteP95Ms: number | undefined;
+  /** What keys were charged in that time, in nanos. */
   readonly chargeNanos: bigint;
 }
 
 /** What the usage log says about today. */
 export interface Today {
+  /** Calls that ended today, by UTC. */
   readonly calls: number;
+  /** What keys were charged for them, in nanos. */
   readonly chargeNanos: bigint;
   /** The part of the charge that the quota store has not accepted, or not yet. */
   readonly unbookedNanos: bigint;
+  /** What upstreams charged for them, in nanos, where their channels state a cost. */
   readonly costNanos: bigint;
 }
 

@@ -12,6 +12,7 @@ import { type LiveState, minutesUntil } from './live.ts';
 
 /** Something that is wrong, or needs a person to act. */
 export interface Attention {
+  /** What it concerns, for a link to the page where it is shown. */
   readonly kind: 'host' | 'store' | 'refusal' | 'channel' | 'doubt' | 'quota' | 'settlement';
   /** In words: a sentence without codes. */
   readonly text: string;
@@ -25,6 +26,7 @@ export interface Attention {
 
 /** A clause of the sentence; it needs no attention if all is well. */
 export interface Clause extends Attention {
+  /** How urgent it is. */
   readonly severity: 'ok' | 'warn' | 'bad';
 }
 

@@ -13,6 +13,7 @@ export type UsageStep = 'hour' | 'day';
 export interface UsageTimesQuery extends UsageFilter {
   readonly fromMs: number;
   readonly toMs: number;
+  /** How long each step is. */
   readonly step: UsageStep;
 }
 
@@ -35,8 +36,11 @@ export interface UsageSeriesRow {
   readonly startMs: number;
   /** As in a report; undefined for all other names together. */
   readonly name: string | undefined;
+  /** Calls that ended in this step. */
   readonly calls: number;
+  /** Their input and output tokens together. */
   readonly tokens: number;
+  /** What keys were charged for them, in nanos. */
   readonly chargeNanos: bigint;
 }
 
@@ -44,6 +48,7 @@ export interface UsageSeriesRow {
 export interface UsageSeries {
   /** The largest names of the whole period, the largest first. */
   readonly names: readonly string[];
+  /** A row for each step and name. */
   readonly data: readonly UsageSeriesRow[];
 }
 
@@ -51,9 +56,13 @@ export interface UsageSeries {
 export interface UsageLatency {
   /** When the hour or day begins: Unix ms. */
   readonly startMs: number;
+  /** The median from the start of a call to its first byte, in ms. */
   readonly firstByteP50Ms: number | undefined;
+  /** The 95th percentile of the same, in ms. */
   readonly firstByteP95Ms: number | undefined;
+  /** The median from the start of a call to its end, in ms. */
   readonly durationP50Ms: number | undefined;
+  /** The 95th percentile of the same, in ms. */
   readonly durationP95Ms: number | undefined;
 }
 

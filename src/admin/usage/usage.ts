@@ -60,6 +60,7 @@ export type UsageListRow = WithKnownCost<UsageReportRow>;
 
 /** A page of a report, and the sum of all its rows. */
 export interface UsageReportPage extends Page<UsageListRow> {
+  /** The sums of all rows, also of those on other pages. */
   readonly total: Omit<UsageListRow, 'names'>;
 }
 
@@ -88,7 +89,10 @@ export interface AdminUsageReports {
   latencies(
     query: UsageTimesQuery,
     options?: WalkOptions,
-  ): Promise<{ readonly data: readonly UsageLatency[] }>;
+  ): Promise<{
+    /** A row for each step that has calls. */
+    readonly data: readonly UsageLatency[];
+  }>;
   /** All rows of a report at once, sorted by names. */
   rows(query: UsageReportQuery, options?: WalkOptions): Promise<readonly UsageReportRow[]>;
   /** Where the usage log and the quota store differ; see `reconcile`. */

@@ -27,6 +27,7 @@ export interface Step extends Span {
 
 /** Stops a walk whose result is no longer needed. */
 export interface WalkOptions {
+  /** Stops it at the next page of the log. */
   readonly signal?: AbortSignal;
 }
 

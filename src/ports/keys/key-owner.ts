@@ -53,6 +53,7 @@ export interface OwnerPageQuery {
 
 /** A page of owners. */
 export interface OwnerPage {
+  /** The owners of this page. */
   readonly owners: readonly KeyOwner[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;

@@ -5,11 +5,13 @@ import type { ApiKey } from './key-store.ts';
 export interface KeyPageQuery {
   /** Text that the id, the group, the owner or a value of the metadata contains, in any case. */
   readonly search?: string;
+  /** Only keys of this group. */
   readonly group?: string;
   /** The id of an owner. */
   readonly owner?: string;
   /** Labels that the key has, each with exactly this value. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Only keys that are disabled, or only those that are not. Default: both. */
   readonly disabled?: boolean;
   /** The `next` of the previous page. */
   readonly after?: string;
@@ -19,6 +21,7 @@ export interface KeyPageQuery {
 
 /** A page of keys. */
 export interface KeyPage {
+  /** The keys of this page. */
   readonly keys: readonly ApiKey[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;

@@ -10,6 +10,7 @@ export type QuotaPeriod = 'total' | 'day' | 'week' | 'month';
 
 /** The period of a limit. */
 export interface PeriodOfLimit {
+  /** How often the limit begins anew, in UTC. */
   readonly period: QuotaPeriod;
   /**
    * The day on which a `month` begins, 1 to 31; in a shorter month its last day. Another day is
@@ -62,6 +63,7 @@ export interface ApiKey {
    * limits to the record when it finds the key; elsewhere it is a label.
    */
   readonly owner?: string;
+  /** Refuses the key with 401. */
   readonly disabled: boolean;
   /** Unix milliseconds; the key is refused from then on. */
   readonly expiresAtMs?: number;

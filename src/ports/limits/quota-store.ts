@@ -15,6 +15,7 @@ export interface QuotaLine {
    * reservation ends.
    */
   readonly period: string;
+  /** What is held or charged, in nanos: 0 to 2^53 − 1. */
   readonly amount: Nanos;
   /**
    * Reserve only: the limit of the subject and period, as the key's record states it. It applies
@@ -39,7 +40,12 @@ export interface ReserveInput {
   /** The lease, 1,000 to 900,000 ms on the store's clock. */
   readonly ttlMs: number;
   /** The action for each line when the lease runs out; a charge is at most the line's amount. */
-  readonly onExpire: 'release' | { readonly charge: readonly Nanos[] };
+  readonly onExpire:
+    | 'release'
+    | {
+        /** For each line, what its expiry charges, in nanos. */
+        readonly charge: readonly Nanos[];
+      };
   /** For each line: how many reservations of its subject may run at once, including this one. */
   readonly maxConcurrentCalls?: readonly (number | undefined)[];
 }
@@ -50,6 +56,7 @@ export type ReserveResult =
       readonly status: 'held';
       /** The same id was held already; nothing was added. */
       readonly replay: boolean;
+      /** When the lease ends, in Unix ms on the store's clock. */
       readonly expiresAtMs: number;
       /**
        * For each line: what is left after this hold; negative for a hold of 0 on a subject in debt.
@@ -57,19 +64,35 @@ export type ReserveResult =
       readonly available: readonly bigint[];
     }
   /** `available` is negative if the subject is in debt. */
-  | { readonly status: 'insufficient'; readonly subject: string; readonly available: bigint }
-  | { readonly status: 'too_many_in_flight'; readonly subject: string }
-  | { readonly status: 'unknown_subject' | 'disabled_subject'; readonly subject: string }
+  | {
+      readonly status: 'insufficient';
+      /** The first subject that can't pay for its line. */
+      readonly subject: string;
+      /** What is left of it, in nanos. */
+      readonly available: bigint;
+    }
+  | {
+      readonly status: 'too_many_in_flight';
+      /** The first subject that has as many running calls as it may. */
+      readonly subject: string;
+    }
+  | {
+      /** There is no limit for it, or an operator has disabled it. */
+      readonly status: 'unknown_subject' | 'disabled_subject';
+      /** The first such subject. */
+      readonly subject: string;
+    }
   /** This id has ended already. */
-  | { readonly status: 'resolved'; readonly as: 'settled' | 'released' | 'expired' }
+  | {
+      readonly status: 'resolved';
+      /** How it ended. */
+      readonly as: 'settled' | 'released' | 'expired';
+    }
   /** The id is held with other lines. */
   | { readonly status: 'id_conflict' };
 
 /** A lease to renew, and optionally an amount to add to its hold. */
-export interface ExtendInput {
-  readonly id: string;
-  readonly partition: string;
-  readonly ttlMs: number;
+export interface ExtendInput extends Pick<ReserveInput, 'id' | 'partition' | 'ttlMs'> {
   /** For each line: the amount to add to the hold, for a stream that outgrows it. */
   readonly add?: readonly Nanos[];
   /**
@@ -82,15 +105,27 @@ export interface ExtendInput {
 
 /** The result for one lease of a batch. */
 export type ExtendResult =
-  | { readonly status: 'held'; readonly expiresAtMs: number }
+  | {
+      readonly status: 'held';
+      /** When the lease ends, in Unix ms on the store's clock. */
+      readonly expiresAtMs: number;
+    }
   /** The lease is renewed, but the hold is unchanged. */
-  | { readonly status: 'insufficient'; readonly subject: string; readonly available: bigint }
-  | { readonly status: 'gone'; readonly as: 'settled' | 'released' | 'expired' | 'unknown' };
+  | {
+      readonly status: 'insufficient';
+      /** The first subject that can't pay for what is added. */
+      readonly subject: string;
+      /** What is left of it, in nanos; negative if it is in debt. */
+      readonly available: bigint;
+    }
+  | {
+      readonly status: 'gone';
+      /** How the hold ended; `unknown` if the store has none with this id. */
+      readonly as: 'settled' | 'released' | 'expired' | 'unknown';
+    };
 
 /** The charge that ends a hold. */
-export interface SettleInput {
-  readonly id: string;
-  readonly partition: string;
+export interface SettleInput extends Pick<ReserveInput, 'id' | 'partition'> {
   /**
    * The final charge of each line. Subject and period are repeated, so that a store that lost the
    * hold can still charge.
@@ -108,6 +143,7 @@ export type ChargeBasis = 'usage' | 'counted' | 'estimate' | 'policy';
 
 /** How much of a subject and period is used. */
 export interface QuotaBalance {
+  /** What was charged in this period, in nanos. */
   readonly used: bigint;
   /** `limit + extra` as in {@link QuotaState}; 0 without a limit. */
   readonly limit: Nanos;
@@ -124,23 +160,34 @@ interface Charged {
 /** The result of a charge. */
 export type SettleResult =
   | ({ readonly status: 'settled' } & Charged)
-  | ({ readonly status: 'settled_late'; readonly from: 'expired' | 'unknown' } & Charged)
+  | ({
+      readonly status: 'settled_late';
+      /** What the store knew of the hold. */
+      readonly from: 'expired' | 'unknown';
+    } & Charged)
   /** The first settle wins and never changes. */
-  | { readonly status: 'already'; readonly charged: readonly Nanos[] }
+  | {
+      readonly status: 'already';
+      /** What the first settle charged for each line, in nanos. */
+      readonly charged: readonly Nanos[];
+    }
   /** The hold was released before. Nothing is charged; it is a bug of the calling code. */
   | { readonly status: 'conflict'; readonly as: 'released' };
 
 /** A hold to give back because its call certainly did not run. */
-export interface ReleaseInput {
-  readonly id: string;
-  readonly partition: string;
+export interface ReleaseInput extends Pick<SettleInput, 'id' | 'partition'> {
+  /** The lines of the hold, so that a release that arrives before its reserve can be kept. */
   readonly lines: readonly QuotaLine[];
 }
 
 /** The result of a release. */
 export type ReleaseResult =
   | { readonly status: 'released' }
-  | { readonly status: 'already'; readonly as: 'settled' | 'released' | 'expired' };
+  | {
+      readonly status: 'already';
+      /** How it ended before. */
+      readonly as: 'settled' | 'released' | 'expired';
+    };
 
 /**
  * The current state of one subject and period. `limit + extra − used − held` is what can still be
@@ -151,12 +198,15 @@ export interface QuotaState {
   readonly limit: Nanos;
   /** The sum that `adjust({ addLimit })` has added to the limit of this period; may be negative. */
   readonly extra: bigint;
+  /** What was charged in this period, in nanos. */
   readonly used: Nanos;
+  /** What running calls and calls in doubt hold, in nanos. */
   readonly held: Nanos;
   /**
    * How many calls with a hold are running. Calls in doubt (`idle`) hold money and are not counted.
    */
   readonly inFlight: number;
+  /** Whether calls may hold on it. */
   readonly enabled: boolean;
   /** Increases with every change of this row. */
   readonly version: number;
@@ -176,8 +226,11 @@ export interface AdjustInput {
    * use their digest (SHA-256 in base64url has 43 characters).
    */
   readonly id: string;
+  /** The partition of the subject's holds. */
   readonly partition: string;
+  /** The subject to change, by its id. */
   readonly subject: string;
+  /** The period to change, in the form of {@link QuotaLine.period}. */
   readonly period: string;
   /**
    * Sets the limit; it may be below what is used. Creates the row if there is none. Only for
@@ -190,6 +243,7 @@ export interface AdjustInput {
    * this period only: prepaid money belongs on a subject with the period `total`.
    */
   readonly addLimit?: bigint;
+  /** Whether calls may hold on it from now on. */
   readonly enabled?: boolean;
 }
 
@@ -219,8 +273,19 @@ export interface QuotaStore {
   release(input: ReleaseInput, options?: CallOptions): MaybePromise<ReleaseResult>;
   /** Expires due leases. Safe to call from anywhere, any number of times, and concurrently. */
   sweep(
-    options: { readonly max: number; readonly partition?: string } & CallOptions,
-  ): MaybePromise<{ readonly expired: number; readonly more: boolean }>;
+    options: {
+      /** How many leases to expire at most. */
+      readonly max: number;
+      /** The only partition to sweep. Default: all. */
+      readonly partition?: string;
+    } & CallOptions,
+  ): MaybePromise<{
+    /** How many leases were expired. */
+    readonly expired: number;
+    /** Whether further leases are due. */
+    readonly more: boolean;
+  }>;
+  /** The row of a subject and period, after what is due has expired; undefined if there is none. */
   read(
     subject: string,
     period: string,
@@ -230,10 +295,14 @@ export interface QuotaStore {
   /** For operators: sets a subject's limit, adds to it, or switches the subject on and off. */
   adjust(input: AdjustInput, options?: CallOptions): MaybePromise<AdjustResult>;
   /** Self-test at start-up: clock, schema, eviction policy. */
-  check(
-    options?: CallOptions,
-  ): MaybePromise<
-    { readonly ok: true } | { readonly ok: false; readonly problems: readonly string[] }
+  check(options?: CallOptions): MaybePromise<
+    | { readonly ok: true }
+    | {
+        readonly ok: false;
+        /** What is wrong, each a sentence with its remedy. */
+        readonly problems: readonly string[];
+      }
   >;
+  /** Ends what the store itself has opened. The gateway does not call it. */
   close(): MaybePromise<void>;
 }

@@ -20,6 +20,7 @@ export interface RateTake {
    * evenly. It may differ from call to call, because hosts change their limits.
    */
   readonly limit: number;
+  /** How long an empty bucket takes to refill, in ms. */
   readonly periodMs: RatePeriodMs;
 }
 
@@ -28,13 +29,18 @@ export interface RateTake {
  * the takes.
  */
 export type RateDecision =
-  | { readonly granted: true; readonly remaining: readonly number[] }
+  | {
+      readonly granted: true;
+      /** What is left of each bucket, in the order of the takes. */
+      readonly remaining: readonly number[];
+    }
   | {
       readonly granted: false;
       /** The index of the take that has to wait longest. */
       readonly refused: number;
       /** After this wait all takes will be granted, if nobody else takes anything. */
       readonly retryAfterMs: number;
+      /** What is left of each bucket, in the order of the takes. */
       readonly remaining: readonly number[];
     };
 

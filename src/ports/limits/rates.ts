@@ -5,13 +5,17 @@
  * emptied at once, and refills evenly over the period. A period that is left out has no limit.
  */
 export interface AmountPerPeriod {
+  /** How many in a minute. Default: no limit. */
   readonly perMinute?: number;
+  /** How many in an hour. Default: no limit. */
   readonly perHour?: number;
+  /** How many in a day. Default: no limit. */
   readonly perDay?: number;
 }
 
 /** Limits of calls and of tokens; at least one of the two. All that are stated apply. */
 export interface RateLimits {
+  /** How many calls may start. */
   readonly calls?: AmountPerPeriod;
   /**
    * Input and output tokens together. A call takes an upper bound of its input and its output limit

@@ -83,7 +83,9 @@ export interface Capabilities {
   readonly topK?: boolean;
   /** Accepts presence and frequency penalties. */
   readonly penalties?: boolean;
+  /** Accepts `seed`. */
   readonly seed?: boolean;
+  /** Accepts `logprobs` and `top_logprobs`. */
   readonly logprobs?: boolean;
   /** The most candidates (`n`, `candidateCount`) that one request may ask for. */
   readonly maxCandidates?: number;
@@ -107,6 +109,7 @@ export interface Capabilities {
   readonly mediaUrls?: boolean;
   /** Accepts images inside a tool's result. */
   readonly resultMedia?: boolean;
+  /** The kinds of media that a message may contain. */
   readonly mediaInput?: readonly ('image' | 'audio' | 'video' | 'document')[];
   /** Can return images or audio in a chat reply. */
   readonly mediaOutput?: boolean;
@@ -124,6 +127,7 @@ export interface Capabilities {
   readonly dropBuiltInTools?: boolean;
   /** Accepts OpenAI's custom tools, which take a text in place of JSON arguments. */
   readonly customTools?: boolean;
+  /** Accepts `verbosity`. */
   readonly verbosity?: boolean;
   /** Accepts `prompt_cache_key`, by which calls with a common beginning find one cache. */
   readonly promptCacheKey?: boolean;
@@ -180,7 +184,10 @@ export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** A range of thinking budgets, in tokens. */
 export interface ThinkingBudget {
+  /** The smallest budget that the model accepts. */
   readonly min: number;
+  /** The largest budget that the model accepts. */
   readonly max: number;
+  /** Whether thinking can be switched off. */
   readonly off?: boolean;
 }

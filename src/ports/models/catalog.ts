@@ -33,13 +33,17 @@ export interface MediaPartTokens {
 
 /** The call for which a channel's credential is needed. */
 export interface CredentialRequest {
+  /** The key that sent the call, with its metadata. */
   readonly key: ApiKey;
+  /** The model that is called. */
   readonly model: Model;
+  /** The channel that is tried. */
   readonly channel: Channel;
 }
 
 /** A secret with the account that it belongs to. */
 export interface AccountCredential {
+  /** The API key of the account. */
   readonly secret: string;
   /**
    * The account's name, such as the id of the user who brought the secret: 1 to 128 characters
@@ -56,17 +60,25 @@ export interface AccountCredential {
  * before that, unless the function is in `perKey()`.
  */
 export interface TokenCredential {
+  /** The access token, without `Bearer`. */
   readonly token: string;
+  /** When the token expires, in Unix ms; a new one is fetched before. */
   readonly expiresOnTimestamp?: number;
+  /** The account's name, if calls of one channel use several. */
   readonly account?: string;
 }
 
 /** Keys of AWS, as `@aws-sdk/credential-providers` return them; kept until they expire. */
 export interface AwsCredential {
+  /** The id of the access key: `AKIA…` or `ASIA…`. */
   readonly accessKeyId: string;
+  /** The secret that requests are signed with. */
   readonly secretAccessKey: string;
+  /** The token of temporary keys. */
   readonly sessionToken?: string | undefined;
+  /** When temporary keys expire; new ones are fetched before. */
   readonly expiration?: Date | undefined;
+  /** The account's name, if calls of one channel use several. */
   readonly account?: string;
 }
 
@@ -84,7 +96,9 @@ export type ChannelCost = Price | 'reported';
 
 /** One upstream account that serves a model. The same id under two models is the same account. */
 export interface Channel {
+  /** Names the account: limits and health are shared by all models that have it. */
   readonly id: string;
+  /** The wire format of the upstream: `openai`, `gemini` or `anthropic`. */
   readonly dialect: DialectName;
   /**
    * The base URL, up to and including the version: `https://api.openai.com/v1`,
@@ -161,6 +175,7 @@ export interface Channel {
    * then be tried on another channel.
    */
   readonly rejectsBeforeWork?: boolean;
+  /** Where the server differs from its dialect. Default: by the upstream model's name. */
   readonly capabilities?: Capabilities;
   /** Static headers of the account, sent with every call. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -174,6 +189,7 @@ export interface Channel {
    * shown, unless they contain a secret of the account.
    */
   readonly hideErrors?: boolean;
+  /** Its own timeouts, in ms. Default: the model's, then the gateway's. */
   readonly timeouts?: Partial<Timeouts>;
 }
 
@@ -204,7 +220,9 @@ export interface Model {
   readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use the model; an empty list means that no key may. */
   readonly groups: readonly string[];
+  /** What callers pay: see `tokenPrice`, `imagePrice` and docs/costs.md. */
   readonly price: Price;
+  /** The upstream accounts that serve it; at least one. */
   readonly channels: readonly Channel[];
   /**
    * What decides between channels of one priority, before their weight and after stickiness:
@@ -220,13 +238,16 @@ export interface Model {
    * header `x-tollgate-model` of the reply. The fallbacks of a fallback are not asked.
    */
   readonly fallbacks?: readonly string[];
+  /** The most tokens of one reply. Default: unknown, and a call holds 16,384. */
   readonly maxOutputTokens?: number;
+  /** The largest prompt that is held, in tokens; it also bounds documents. Default: unknown. */
   readonly contextTokens?: number;
   /**
    * The most tokens that one byte of a request may count; the hold assumes them. Default: 0.4. No
    * text exceeds 1.
    */
   readonly tokensPerByte?: number;
+  /** The most tokens of one image, audio, video or document, for the hold. */
   readonly mediaPartTokens?: MediaPartTokens;
   /** Members that callers may send although they reach beyond the call. Default: none. */
   readonly allow?: AllowedMembers;
@@ -245,8 +266,11 @@ export interface Model {
   readonly strict?: boolean;
   /** Unix seconds, as `GET /v1/models` shows it. Default: 0, which is 1970-01-01. */
   readonly createdAtSeconds?: number;
+  /** For lists of models. Default: none. */
   readonly displayName?: string;
+  /** For lists of models. Default: none. */
   readonly description?: string;
+  /** Timeouts of its calls, in ms. Default: the gateway's. */
   readonly timeouts?: Partial<Timeouts>;
 }
 

@@ -87,9 +87,13 @@ export type Platform = AzurePlatform | VertexPlatform | BedrockPlatform;
 
 /** The members of a channel that its platform decides, to be spread into it. */
 export interface HostedChannel {
+  /** The wire format that the platform speaks for this model. */
   readonly dialect: DialectName;
+  /** The URL of the host, up to and including the version. */
   readonly baseUrl: string;
+  /** Where the models are hosted: decides paths, headers and signatures. */
   readonly platform: Platform;
+  /** The deployment, where the options name one. Default: the model's `id`. */
   readonly upstreamModel?: string;
 }
 

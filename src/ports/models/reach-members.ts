@@ -22,10 +22,23 @@ export const reachMembers = [
 export type AllowedMembers = {
   readonly [Row in Exclude<ReachMember, 'other_tools'>]?:
     | true
-    | { readonly models: readonly string[] };
+    | {
+        /** The only models that may be named there. */
+        readonly models: readonly string[];
+      };
 } & {
   /** Tools of any type (`true`), or of these types, spelled as callers send them. */
-  readonly other_tools?: true | { readonly types: readonly string[] };
+  readonly other_tools?:
+    | true
+    | {
+        /** The only types of tools, spelled as callers send them. */
+        readonly types: readonly string[];
+      };
   /** Of a wildcard: fine-tuned models of the account, any (`true`) or those with these names. */
-  readonly fine_tuned?: true | { readonly models: readonly string[] };
+  readonly fine_tuned?:
+    | true
+    | {
+        /** The only names of fine-tuned models. */
+        readonly models: readonly string[];
+      };
 };

@@ -37,15 +37,12 @@ export interface ClaimInput {
 }
 
 /** The record of a call. */
-export interface ClaimRecord {
+export interface ClaimRecord extends Pick<ClaimInput, 'fingerprint' | 'claimId' | 'requestId'> {
   /**
    * `running`: the call has not ended and its lease is still valid. `done`: it has a reply.
    * `unknown`: it may have run, and must not run again.
    */
   readonly state: 'running' | 'done' | 'unknown';
-  readonly fingerprint: string;
-  readonly claimId: string;
-  readonly requestId: string;
   /** The HTTP status of the call's reply; undefined while it runs, or if its gateway crashed. */
   readonly status: number | undefined;
   /** Unix ms on the store's clock. */
@@ -57,13 +54,17 @@ export interface ClaimRecord {
 /** The claim was granted, or the record under the name that is taken. */
 export type ClaimResult =
   | { readonly status: 'claimed' }
-  | { readonly status: 'taken'; readonly record: ClaimRecord };
+  | {
+      readonly status: 'taken';
+      /** The claim that has the name. */
+      readonly record: ClaimRecord;
+    };
 
 /** How a claimed call ended. */
-export interface FinishInput {
-  readonly name: string;
-  readonly claimId: string;
+export interface FinishInput extends Pick<ClaimInput, 'name' | 'claimId'> {
+  /** `done`: it has a reply. `unknown`: it may have run, and must not run again. */
   readonly state: 'done' | 'unknown';
+  /** The HTTP status of the reply. */
   readonly httpStatus: number;
   /** How long the record is kept, counted from now. */
   readonly keepMs: number;
@@ -71,17 +72,16 @@ export interface FinishInput {
 
 /** `gone`: this claim has ended before, lost its name, or never existed; nothing has changed. */
 export interface FinishResult {
+  /** Whether the record was changed. */
   readonly status: 'finished' | 'gone';
 }
 
 /** A claim to give up because its call certainly did not run. */
-export interface AbandonInput {
-  readonly name: string;
-  readonly claimId: string;
-}
+export interface AbandonInput extends Pick<ClaimInput, 'name' | 'claimId'> {}
 
 /** `gone`: as for {@link FinishResult}. */
 export interface AbandonResult {
+  /** Whether the name is free again. */
   readonly status: 'abandoned' | 'gone';
 }
 

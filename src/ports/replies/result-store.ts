@@ -10,6 +10,7 @@ import type { CallOptions, MaybePromise } from '../call-options.ts';
 export interface StoredResult {
   /** The few headers that belong to the reply: its content type, and notes about a translation. */
   readonly headers: HeaderMap;
+  /** The body of the reply, as its first caller got it. */
   readonly body: Uint8Array;
 }
 

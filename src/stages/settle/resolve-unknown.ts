@@ -23,7 +23,11 @@ import { reportCrossings } from './quota-levels.ts';
 /** The host's finding. A call that ran without a stated charge is charged what was held. */
 export type UnknownResolution =
   | { readonly ran: false }
-  | { readonly ran: true; readonly chargeNanos?: Nanos };
+  | {
+      readonly ran: true;
+      /** What the upstream billed, at the price for callers. Default: all that was held. */
+      readonly chargeNanos?: Nanos;
+    };
 
 /** The store's answer; `already` and `conflict` change nothing. */
 export type ResolveResult = WithoutBalances<SettleResult> | ReleaseResult;

@@ -30,6 +30,7 @@ export interface JsonlUsageSinkOptions {
   readonly maxBufferedRecords?: number;
   /** Called for each failed write. Its records are kept and written with the next. */
   readonly onError?: (error: unknown) => void;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 

@@ -11,6 +11,7 @@ import { OwnedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept. */
 export interface MemoryItemStoreOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /** For all items together; a quarter of it for those of one owner. Default: 64 MiB. */
   readonly maxBytes?: number;

@@ -59,6 +59,7 @@ export function recentBuckets(
 
 /** The clock, and a bound on memory. */
 export interface MemoryRateLimiterOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /**
    * How many buckets of each period (minute, hour, day) are remembered at most; the least recently

@@ -7,6 +7,7 @@ import { ownerShare } from './owned-entries.ts';
 
 /** How many entries are kept. */
 export interface MemoryResponseIndexOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /**
    * How many entries are kept, of about 200 bytes each. Above that, an owner with more than a

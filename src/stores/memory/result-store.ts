@@ -10,6 +10,7 @@ import { OwnedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept, and for how long. */
 export interface MemoryResultStoreOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /**
    * For all replies together; a quarter of it for those of one owner, so that a larger reply is not

@@ -100,6 +100,11 @@ export interface SqlDialect {
   readonly now: string;
   /** Ends a query of rows to delete: those that another transaction changes meanwhile stay. */
   readonly unlocked: string;
+  /**
+   * A statement that writes a row only while the owner that it names exists. Removing that owner at
+   * the same time fails, or makes it write nothing.
+   */
+  whileOwned(owner: string, write: (isOwned: string) => string): string;
   /** A value for a column of JSON. */
   json(value: string): string;
   /** The UTC day of Unix milliseconds, as `2026-11-21`. */

@@ -50,6 +50,7 @@ export interface KeyTable extends KeyStore {
    * @throws RangeError where the query is not valid
    */
   page(query?: KeyPageQuery): MaybePromise<KeyPage>;
+  /** The owners of keys, each with a budget and rates of its own. */
   readonly owners: OwnerTable;
 }
 

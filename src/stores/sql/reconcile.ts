@@ -6,6 +6,7 @@ import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage/rep
 
 /** The quota store and the usage log to compare. */
 export interface ReconcileSources {
+  /** The store whose balances are compared. */
   readonly quota: Pick<QuotaStore, 'read'>;
   /** A usage sink for memory, SQLite or PostgreSQL, or anything else that sums up charges. */
   readonly usage: Pick<UsageQueries, 'usageCharges'>;

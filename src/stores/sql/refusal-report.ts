@@ -25,11 +25,17 @@ export interface RefusalFilter {
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
   readonly toMs?: number;
+  /** Only those of this key. */
   readonly keyId?: string;
+  /** Only those of keys of this group. */
   readonly group?: string;
+  /** Only those of this model, by its id in the catalog. */
   readonly modelId?: string;
+  /** Only those of this API. */
   readonly protocol?: ProtocolName;
+  /** Only those with this error, as in docs/errors.md. */
   readonly code?: ErrorCode;
+  /** Only those with this reason. */
   readonly reason?: FailureReason;
 }
 

@@ -8,6 +8,7 @@ import { everyId } from './ids.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup extends Cleanable {
+  /** A catalog of the models that it was made for. */
   readonly catalog: Catalog;
 }
 

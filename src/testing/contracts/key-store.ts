@@ -11,7 +11,9 @@ import { everyId } from './ids.ts';
 
 /** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup extends Cleanable {
+  /** The store to test, without keys of an earlier case. */
   readonly store: KeyStore;
+  /** Stores a key under a secret, as the host's own code would. */
   put(secret: string, key: ApiKey): MaybePromise<void>;
   /** The owners of a store that joins them to its keys. Without it their cases test nothing. */
   readonly owners?: OwnerTable;

@@ -22,6 +22,7 @@ export function rateLimiterContract(
 
 /** A limiter to test. */
 export interface RateLimiterSetup extends Cleanable {
+  /** The limiter to test, with full buckets. */
   readonly limiter: RateLimiter;
   /** Advances the limiter's clock; a limiter on a real clock waits that long, at most a minute. */
   advance(ms: number): MaybePromise<void>;

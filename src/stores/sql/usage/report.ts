@@ -11,14 +11,23 @@ export interface UsageFilter {
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
   readonly toMs?: number;
+  /** Only calls of this key. */
   readonly keyId?: string;
+  /** Only calls of keys of this group. */
   readonly group?: string;
+  /** Only calls of this model, by its id in the catalog. */
   readonly modelId?: string;
   /** The channel that served the call, or that was tried last. */
   readonly channelId?: string;
+  /** Only calls that ended so. */
   readonly outcome?: CallOutcome;
   /** Only calls whose metadata have this value under this name. */
-  readonly metadata?: { readonly name: string; readonly value: string };
+  readonly metadata?: {
+    /** The name of a label. */
+    readonly name: string;
+    /** Its value, which must be the same. */
+    readonly value: string;
+  };
 }
 
 /** Selects single records. */
@@ -77,7 +86,9 @@ export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
 
 /** Selects charges; all of them by default, which reads the whole log. */
 export interface UsageChargesFilter {
+  /** Only this shard. */
   readonly partition?: string;
+  /** Only this subject. */
   readonly subject?: string;
   /** In the quota store's form: `''`, `2026-11` or `2026-11-20`. */
   readonly period?: string;
@@ -85,8 +96,11 @@ export interface UsageChargesFilter {
 
 /** The charges to one subject and period, according to the log. */
 export interface UsageCharges {
+  /** The shard of the quota store that holds the subject. */
   readonly partition: string;
+  /** The subject that is charged, by its id. */
   readonly subject: string;
+  /** `''` for `total`, else `2026-11`, `2026-11-20`, `2026-W47` or `2026-11.15`. */
   readonly period: string;
   /** The sum of records that are `booked`: the quota store has accepted these charges. */
   readonly bookedNanos: bigint;

@@ -28,6 +28,7 @@ export interface SqlUsageSinkOptions {
    * succeed. Errors that the callback throws are ignored. Without it, `close()` rejects.
    */
   readonly onLost?: (record: UsageRecord, error: unknown) => void;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 
