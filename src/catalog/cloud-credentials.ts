@@ -3,9 +3,9 @@
  * cloud's own library finds them where the process runs. The libraries are the host's packages.
  */
 import { ConfigurationError } from '../errors.ts';
-import { called, constructed, hostPackage } from '../host-packages.ts';
+import { called, constructed, hostPackage } from '../host/packages.ts';
 import { isJsonObject, type JsonValue, member } from '../json.ts';
-import type { Channel, CredentialAnswer } from '../ports/catalog.ts';
+import type { Channel, CredentialAnswer } from '../ports/models/catalog.ts';
 
 interface Cloud {
   readonly packageName: string;
@@ -36,9 +36,9 @@ const clouds: Readonly<Record<string, Cloud>> = {
   },
   azure: {
     packageName: '@azure/identity',
-    provider: (library) => {
+    provider: (library, options) => {
       const identity = constructed(library, 'DefaultAzureCredential');
-      const scope = 'https://cognitiveservices.azure.com/.default';
+      const scope = member(options, 'scope') ?? 'https://cognitiveservices.azure.com/.default';
       return identity && (() => called(identity, 'getToken', scope));
     },
   },

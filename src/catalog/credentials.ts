@@ -3,8 +3,8 @@ import type { Clock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { Channel } from '../ports/catalog.ts';
-import type { Platform } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { Platform } from '../ports/models/platform.ts';
 import { within } from '../ports/within.ts';
 
 export interface CredentialSources {
@@ -66,6 +66,11 @@ const platforms: ReadonlyMap<string, Platform['name']> = new Map([
   ['google', 'vertex'],
   ['azure', 'azure'],
 ]);
+/** What a reference may say besides the cloud. */
+const cloudOptions: ReadonlyMap<string, string> = new Map([
+  ['aws', 'profile'],
+  ['azure', 'scope'],
+]);
 const cloudForms = '{ "aws": {} }, { "google": "default" } or { "azure": "default" }';
 
 /** The platform for which a reference to a cloud is; undefined for any other reference. */
@@ -79,10 +84,11 @@ export function cloudOf(reference: JsonValue | undefined): Platform['name'] | un
 export function isCloudReference(value: JsonValue): boolean {
   const [[name = '', options] = [], ...others] = isJsonObject(value) ? Object.entries(value) : [];
   if (others.length > 0 || !platforms.has(name)) return false;
-  if (name !== 'aws') return options === 'default';
-  if (options === undefined || !isJsonObject(options)) return false;
-  const { profile, ...unknown } = options;
-  return Object.keys(unknown).length === 0 && (profile ?? '') === String(profile ?? '');
+  if (options === 'default') return name !== 'aws';
+  const option = cloudOptions.get(name);
+  if (option === undefined || options === undefined || !isJsonObject(options)) return false;
+  const { [option]: text = '', ...unknown } = options;
+  return Object.keys(unknown).length === 0 && typeof text === 'string';
 }
 
 const forms = `${inEnvironment} or { "name": "…" }`;

@@ -1,20 +1,21 @@
 /**
  * What platforms that host Claude refuse of Anthropic's API, as of November 2026: flags of
  * `anthropic-beta` and members that its own servers accept. A platform refuses a whole call for one
- * of them, and coding agents send them unasked.
+ * of them, and coding agents send them unasked. And what they change in all requests.
  *
  * Sources: the availability of features at platform.claude.com (Build with Claude, Overview),
  * docs.aws.amazon.com/bedrock (Anthropic Claude Messages API), the tables of
  * BerriAI/litellm (anthropic_beta_headers_config.json) and maximhq/bifrost, and what is named at a
  * row.
  */
-import type { MemberEdit } from '../bytes/body/splice.ts';
-import { cutElements, cutPath, inOrder } from '../bytes/json/edit-elements.ts';
+import { cutElements, cutPaths, inOrder } from '../bytes/json/edit-elements.ts';
 import { none, root, type Tape, type Value } from '../bytes/json/tape.ts';
-import type { Span } from '../bytes/json/text.ts';
+import type { HostedEdits, HostedRequest } from '../dialects/hosting.ts';
+import { GatewayError } from '../errors.ts';
+import type { HeaderMap } from '../http.ts';
 
-/** The places that host Claude in a form of their own: Bedrock has two. */
-export type ClaudeHost = 'vertex' | 'bedrock' | 'mantle';
+/** Bedrock has two; `aws` is Claude Platform on AWS, which Anthropic runs. */
+export type ClaudeHost = 'vertex' | 'bedrock' | 'mantle' | 'foundry' | 'aws';
 
 /** `refused`; `uncounted`: only when tokens are counted; or the flag that has its place there. */
 type Support = 'refused' | 'uncounted' | { readonly as: string };
@@ -38,12 +39,14 @@ export const claudeFeatures: readonly ClaudeFeature[] = [
   // Thinking and efforts need no flag any more (anthropics/claude-code#34802).
   { flag: 'adaptive-thinking', vertex: 'refused' },
   { flag: 'effort', vertex: 'refused' },
-  { flag: 'advisor-tool', tools: ['advisor'], ...nowhere },
+  { flag: 'advisor-tool', tools: ['advisor'], ...nowhere, foundry: 'refused' },
+  // Automatic caching; the one of `InvokeModel` alone answers 400.
+  { members: ['cache_control'], bedrock: 'refused' },
   { flag: 'cache-diagnosis', members: ['diagnostics'], ...nowhere },
   // Names the client and switches nothing on; some models refuse it (anthropics/claude-code#49648).
   { flag: 'claude-code', bedrock: 'refused' },
   { flag: 'code-execution', tools: ['code_execution'], ...nowhere },
-  { flag: 'fast-mode', members: ['speed'], ...nowhere },
+  { flag: 'fast-mode', members: ['speed'], ...nowhere, foundry: 'refused' },
   // Contents that name a file stay: a message without its document would mean something else.
   { flag: 'files-api', ...nowhere },
   // Tools stream their arguments without it.
@@ -53,7 +56,7 @@ export const claudeFeatures: readonly ClaudeFeature[] = [
   { flag: 'oauth', ...nowhere },
   { flag: 'output-128k', vertex: 'refused', bedrock: 'refused' },
   {
-    // anthropics/claude-code#21625
+    // anthropics/claude-code#21625, BerriAI/litellm#22867
     flag: 'prompt-caching-scope',
     members: [
       'cache_control.scope',
@@ -63,9 +66,16 @@ export const claudeFeatures: readonly ClaudeFeature[] = [
       'messages[].content[].content[].cache_control.scope',
     ],
     ...nowhere,
+    foundry: 'refused',
   },
   { flag: 'redact-thinking', ...nowhere },
-  { flag: 'server-side-fallback', members: ['fallbacks'], ...nowhere },
+  {
+    flag: 'server-side-fallback',
+    members: ['fallbacks'],
+    ...nowhere,
+    foundry: 'refused',
+    aws: 'refused',
+  },
   { flag: 'skills', members: ['container'], ...nowhere },
   // The flag is that of `output_format`; `output_config.format` needs none (vercel/ai#10981).
   {
@@ -80,7 +90,7 @@ export const claudeFeatures: readonly ClaudeFeature[] = [
   // Vertex accepts it in messages and refuses it in counts (anthropics/claude-code#12429).
   { flag: 'web-search', vertex: 'uncounted' },
   { flag: 'web-search', tools: ['web_search'], bedrock: 'refused', mantle: 'refused' },
-  { members: ['inference_geo'], ...nowhere },
+  { members: ['inference_geo'], ...nowhere, foundry: 'refused' },
   // Google sells throughput by headers of its own.
   { members: ['service_tier'], vertex: 'refused' },
 ];
@@ -89,7 +99,7 @@ function toolSearch(): Support {
   return { as: 'tool-search-tool-2025-10-19' };
 }
 
-export interface HostedClaude {
+interface HostedClaude {
   readonly host: ClaudeHost;
   readonly countsTokens: boolean;
 }
@@ -126,39 +136,86 @@ function withoutDate(flag: string): string {
  * Members of a body that are headers at Anthropic itself. The clouds read them, too, and flags may
  * raise limits that the gateway relies on.
  */
-export const headerMembers = ['anthropic_version', 'anthropic_beta'] as const;
+const headerMembers = ['anthropic_version', 'anthropic_beta'] as const;
+const versionHeader = 'anthropic-version';
+export const betaHeader = 'anthropic-beta';
 
-/** Those that a caller has put into a body. */
-export function headerMembersIn(tape: Tape): readonly string[] {
-  return headerMembers.filter((name) => tape.get(root, name) !== none);
+/** The versions of the API that all platforms have; others may differ in anything. */
+const apiVersions: readonly string[] = ['2023-06-01', '2026-10-21'];
+
+/** The caller's version of the API; of a translation, that for which the gateway writes. */
+export function apiVersion({ headers }: HostedRequest): string {
+  const version = headers[versionHeader] ?? '2023-06-01';
+  if (apiVersions.includes(version)) return version;
+  throw new GatewayError(
+    'not_portable',
+    'The upstream of this model does not have this version of the API. ' +
+      `Send ${apiVersions.join(' or ')} as ${versionHeader}.`,
+    { param: versionHeader },
+  );
 }
 
-export interface RefusedMembers {
-  readonly edits: readonly MemberEdit[];
-  readonly cuts: readonly Span[];
-  readonly dropped: readonly string[];
+/** Of a request with headers and a body as Anthropic's own. */
+export function messagesEdits(request: HostedRequest, host: ClaudeHost): HostedEdits {
+  apiVersion(request);
+  const { [betaHeader]: list, ...headers } = request.headers;
+  const { flags, ...edits } = claudeEdits(request, host, list);
+  const sent: HeaderMap = flags.length === 0 ? {} : { [betaHeader]: flags.join(',') };
+  return { ...edits, headers: { ...headers, ...sent }, search: request.search };
+}
+
+interface ClaudeEdits extends Pick<HostedEdits, 'edits' | 'cuts' | 'dropped'> {
+  /** Those that are sent. */
+  readonly flags: readonly string[];
+}
+
+/** @param list the flags of `anthropic-beta` */
+export function claudeEdits(
+  { tape, operation }: HostedRequest,
+  host: ClaudeHost,
+  list: string | undefined,
+): ClaudeEdits {
+  const there = { host, countsTokens: operation === 'count_tokens' };
+  const betas = hostedBetas(list, there);
+  const refused = refusedMembers(tape, there);
+  const inBody = headerMembers.filter((name) => tape.get(root, name) !== none);
+  return {
+    edits: [...refused.edits, ...headerMembers.map((name) => ({ name, value: undefined }))],
+    cuts: refused.cuts,
+    flags: betas.sent,
+    dropped: [...betas.dropped, ...refused.dropped, ...inBody],
+  };
 }
 
 /** The members of a request that the platform refuses, and how to take them out. */
-export function refusedMembers(tape: Tape, there: HostedClaude): RefusedMembers {
+function refusedMembers(
+  tape: Tape,
+  there: HostedClaude,
+): Pick<HostedEdits, 'edits' | 'cuts' | 'dropped'> {
   const refused = claudeFeatures.filter((feature) => isRefused(feature, there));
-  const edits: MemberEdit[] = [];
-  const cuts: Span[] = [];
-  const dropped: string[] = [];
-  for (const path of refused.flatMap(({ members = [] }) => members)) {
-    const spans = cutPath(tape, path);
-    if (spans.length === 0) continue;
-    dropped.push(path);
-    if (path.includes('.')) cuts.push(...spans);
-    else edits.push({ name: path, value: undefined });
-  }
+  const paths = refused.flatMap(({ members = [] }) => members);
+  const whole = paths.filter((path) => !path.includes('.') && tape.get(root, path) !== none);
+  const inside = paths.filter((path) => path.includes('.') && !isInside(path, whole));
+  const { spans, found } = cutPaths(tape, inside);
+  const dropped = paths.filter((path) => whole.includes(path) || found.includes(path));
   const types = new Set(refused.flatMap(({ tools = [] }) => tools));
-  const tools = cutElements(tape, tape.get(root, 'tools'), (tool, index) => {
+  const all = tape.get(root, 'tools');
+  const tools = cutElements(tape, all, (tool, index) => {
     const isCut = types.has(toolType(tape, tool));
     if (isCut) dropped.push(`tools[${index}]`);
     return isCut;
   });
-  return { edits, cuts: inOrder([...cuts, ...tools]), dropped };
+  // A choice among no tools is refused.
+  if (tools.length > 0 && tape.elements(all).every((tool) => types.has(toolType(tape, tool)))) {
+    whole.push('tools', 'tool_choice');
+    if (tape.get(root, 'tool_choice') !== none) dropped.push('tool_choice');
+  }
+  const edits = whole.map((name) => ({ name, value: undefined }));
+  return { edits, cuts: inOrder([...spans, ...tools]), dropped };
+}
+
+function isInside(path: string, names: readonly string[]): boolean {
+  return names.some((name) => path.startsWith(`${name}.`));
 }
 
 function toolType(tape: Tape, tool: Value): string {

@@ -8,8 +8,8 @@ import type { FailureReport } from '../dialects/taps/tap.ts';
 import { vendorCapabilities } from '../dialects/vendors.ts';
 import type { HeaderMap } from '../http.ts';
 import { isJsonObject, type JsonValue, member, nonEmpty } from '../json.ts';
-import type { AzureApi, AzurePlatform } from '../ports/platform.ts';
-import { headerMembers, headerMembersIn } from './anthropic-betas.ts';
+import type { AzureApi, AzurePlatform } from '../ports/models/platform.ts';
+import { messagesEdits } from './anthropic-betas.ts';
 import { isOnlyV1 } from './azure.ts';
 
 export function onAzure(dialect: Dialect, platform: AzurePlatform): Dialect {
@@ -30,13 +30,7 @@ export function onAzure(dialect: Dialect, platform: AzurePlatform): Dialect {
 
 const claudeHosting: Hosting = {
   path: (path) => path,
-  edit: ({ tape, headers, search }) => ({
-    edits: headerMembers.map((name) => ({ name, value: undefined })),
-    cuts: [],
-    headers,
-    search,
-    dropped: headerMembersIn(tape),
-  }),
+  edit: (request) => messagesEdits(request, 'foundry'),
 };
 
 interface AzurePath {

@@ -1,7 +1,7 @@
 /** The dialects as Vertex AI speaks them: paths, credentials, requests and errors. */
 import type { Framing } from '../apis.ts';
 import { parseBounded } from '../bounded-json.ts';
-import { cutPath, inOrder, textWithout } from '../bytes/json/edit-elements.ts';
+import { cutPaths, textWithout } from '../bytes/json/edit-elements.ts';
 import { none, root, type Tape } from '../bytes/json/tape.ts';
 import type { CapabilityTable } from '../dialects/capabilities.ts';
 import { bearer, type Dialect } from '../dialects/dialect.ts';
@@ -10,10 +10,10 @@ import type { HostedEdits, HostedRequest, Hosting } from '../dialects/hosting.ts
 import type { UpstreamPaths } from '../dialects/paths.ts';
 import type { FailureReport } from '../dialects/taps/tap.ts';
 import { vendorCapabilities } from '../dialects/vendors.ts';
-import { GatewayError, invalidRequest } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import { items, member } from '../json.ts';
-import type { VertexPlatform } from '../ports/platform.ts';
-import { headerMembers, headerMembersIn, hostedBetas, refusedMembers } from './anthropic-betas.ts';
+import type { VertexPlatform } from '../ports/models/platform.ts';
+import { apiVersion, betaHeader, claudeEdits } from './anthropic-betas.ts';
 
 /** The dialect as Vertex AI speaks it. */
 export function onVertex(dialect: Dialect, { kind, project }: VertexPlatform): Dialect {
@@ -137,10 +137,8 @@ function inBothSpellings(paths: readonly string[]): readonly string[] {
 }
 
 function editsOfContent({ tape, headers }: HostedRequest): HostedEdits {
-  const ids = callIds.flatMap((path) => cutPath(tape, path));
-  const refused = onlyOfGeminiApi.map((path) => ({ path, spans: cutPath(tape, path) }));
-  const cuts = inOrder([...ids, ...refused.flatMap(({ spans }) => spans)]);
-  const dropped = refused.filter(({ spans }) => spans.length > 0).map(({ path }) => path);
+  const { spans: cuts, found } = cutPaths(tape, [...callIds, ...onlyOfGeminiApi]);
+  const dropped = found.filter((path) => !callIds.includes(path));
   const edits = ['model', 'store'].map((name) => ({ name, value: undefined }));
   if (tape.get(root, 'store') !== none) dropped.push('store');
   return { edits, cuts, headers, search: '', dropped };
@@ -157,7 +155,7 @@ const countMembers = inBothSpellings([
 function editsOfCount({ tape, headers }: HostedRequest): HostedEdits {
   const wrapper = tape.present(root, 'generateContentRequest');
   const holder = wrapper === none ? root : wrapper;
-  const cuts = inOrder(callIds.flatMap((path) => cutPath(tape, path, holder)));
+  const { spans: cuts } = cutPaths(tape, callIds, holder);
   const others = tape
     .members(root)
     .filter((value) => !countMembers.includes(tape.name(value)))
@@ -180,47 +178,32 @@ const claudePaths: UpstreamPaths = {
   count_tokens: () => '/publishers/anthropic/models/count-tokens:rawPredict',
 };
 
-/** The versions of Anthropic's API, as callers name them, and their names in bodies there. */
-const anthropicVersions: ReadonlyMap<string, string> = new Map([
-  ['2023-06-01', 'vertex-2023-10-16'],
-  ['2026-10-21', '2026-10-21'],
-]);
-/** What the gateway writes in translations. */
-const ownVersion = '2023-06-01';
+/** The one version whose name in a body differs. */
+const versionNames: Readonly<Record<string, string>> = { '2023-06-01': 'vertex-2023-10-16' };
 
 const claudeHosting: Hosting = {
   path: (path) => path,
-  edit: ({ tape, operation, headers }) => {
-    const version = versionOf(headers['anthropic-version']);
-    const countsTokens = operation === 'count_tokens';
-    const there = { host: 'vertex', countsTokens } as const;
-    const betas = hostedBetas(headers['anthropic-beta'], there);
-    const refused = refusedMembers(tape, there);
+  edit: (request) => {
+    const version = apiVersion(request);
+    const { edits, flags, cuts, dropped } = claudeEdits(
+      request,
+      'vertex',
+      request.headers[betaHeader],
+    );
     return {
       edits: [
-        ...refused.edits,
-        ...headerMembers.map((name) => ({ name, value: undefined })),
-        { name: 'anthropic_version', value: `"${version}"` },
+        ...edits,
+        { name: 'anthropic_version', value: `"${versionNames[version] ?? version}"` },
         // The path names the model, but for counts.
-        ...(countsTokens ? [] : [{ name: 'model', value: undefined }]),
+        ...(request.operation === 'count_tokens' ? [] : [{ name: 'model', value: undefined }]),
       ],
-      cuts: refused.cuts,
-      headers: betas.sent.length === 0 ? {} : { 'anthropic-beta': betas.sent.join(',') },
+      cuts,
+      headers: flags.length === 0 ? {} : { [betaHeader]: flags.join(',') },
       search: '',
-      dropped: [...betas.dropped, ...refused.dropped, ...headerMembersIn(tape)],
+      dropped,
     };
   },
 };
-
-function versionOf(version: string = ownVersion): string {
-  const inBody = anthropicVersions.get(version);
-  if (inBody !== undefined) return inBody;
-  throw invalidRequest(
-    'The upstream of this model does not serve this version of the API. ' +
-      `Send the header anthropic-version as ${[...anthropicVersions.keys()].join(' or ')}.`,
-    'anthropic-version',
-  );
-}
 
 /** Google's own errors, in front of every model, and those of the servers behind it. */
 function failureReader({ readFailure }: Dialect): Dialect['readFailure'] {

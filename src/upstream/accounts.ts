@@ -4,10 +4,10 @@
  */
 
 import type { Clock } from '../clock.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
-import type { Channel } from '../ports/catalog.ts';
 import type { HealthStatus } from '../ports/health-status.ts';
+import type { Channel } from '../ports/models/catalog.ts';
 import { goodHealth, type HealthState } from './health-state.ts';
 
 export interface Account {
@@ -144,8 +144,11 @@ function replaceHealth(
   const health = account.health ?? new Map<string | undefined, HealthState>();
   health.delete(upstreamModel);
   if (after !== goodHealth) {
-    // That of the account itself stays: callers of a wildcard choose the names of models.
-    if (health.size >= maxUnhealthyModels) removeFirst(health, (_, name) => name !== undefined);
+    // Callers of a wildcard choose the names of models, so those that the upstream does not know go
+    // first. That of the account itself stays.
+    if (health.size >= maxUnhealthyModels && !removeFirst(health, isUnknown)) {
+      removeFirst(health, (_, name) => name !== undefined);
+    }
     health.set(upstreamModel, after);
   }
   account.health = health.size === 0 ? undefined : health;
@@ -178,11 +181,17 @@ function isRemovable({ isOff, inFlight, namedInFlight }: Account): boolean {
   return !isOff && inFlight === 0 && namedInFlight === 0;
 }
 
-function removeFirst<Name, T>(map: Map<Name, T>, isMatch: (value: T, name: Name) => boolean): void {
+function isUnknown({ pause }: HealthState, name: string | undefined): boolean {
+  return name !== undefined && pause?.reason === 'upstream_model_not_found';
+}
+
+/** Whether there was one. */
+function removeFirst<Name, T>(
+  map: Map<Name, T>,
+  isMatch: (value: T, name: Name) => boolean,
+): boolean {
   for (const [name, value] of map) {
-    if (isMatch(value, name)) {
-      map.delete(name);
-      return;
-    }
+    if (isMatch(value, name)) return map.delete(name);
   }
+  return false;
 }

@@ -8,7 +8,7 @@ import { credentialReader } from '../../src/catalog/credentials.ts';
 import { modelsFrom } from '../../src/catalog/model-json.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type JsonValue, member } from '../../src/json.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
 /** Small packages with the exports that are used. */
@@ -90,6 +90,7 @@ describe('a reference to a cloud', () => {
       { azure: 'default' },
       { token: 'ey.https://cognitiveservices.azure.com/.default', expiresOnTimestamp: 1 },
     ],
+    [{ azure: { scope: 'api://ours/.default' } }, { token: 'ey.api://ours/.default' }],
   ])('%j becomes a function', async (reference, answer) => {
     const [credential] = await credentialsOf(reference);
 
@@ -114,6 +115,8 @@ describe('a reference to a cloud', () => {
     { aws: {}, google: 'default' },
     { google: {} },
     { azure: 'managed' },
+    { azure: { scope: 1 } },
+    { azure: { profile: 'eu' } },
     { oracle: 'default' },
     {},
   ])('in another form is refused: %j', async (reference) => {

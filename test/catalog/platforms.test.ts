@@ -1,8 +1,9 @@
 // suite: quick
 /** The platform of a channel, as a catalog checks it and people see it. */
 import { describe, expect, it } from 'vitest';
-import { azure, bedrock, type Platform, staticCatalog, vertex } from '../../src/index.ts';
-import { platformText } from '../../src/ports/platform.ts';
+import { azure, bedrock, staticCatalog, vertex } from '../../src/index.ts';
+import { platformText } from '../../src/ports/models/platform.ts';
+import type { Platform } from '../../src/ports.ts';
 import { channel, model } from '../support/models.ts';
 
 const hosted = [

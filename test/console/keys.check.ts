@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCsv } from '../../src/admin/csv.ts';
-import { axeFindings, startBrowser } from './browser.ts';
-import { issueKeys } from './fake-keys.ts';
-import { type looks, type OpenedPage, openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { type looks, type OpenedPage, openedPage } from './browser/opened-page.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 let browser: Browser;
 

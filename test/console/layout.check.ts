@@ -1,10 +1,10 @@
 /** The page fits its window and nothing covers its header, however long the names in it are. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startBrowser } from './browser.ts';
-import { wellNow } from './fake-data.ts';
-import { openedPage } from './opened-page.ts';
-import { hostileNow, placeText } from './texts-of-others.ts';
+import { startBrowser } from './browser/browser.ts';
+import { wellNow } from './fakes/data.ts';
+import { openedPage } from './browser/opened-page.ts';
+import { hostileNow, placeText } from './fakes/texts-of-others.ts';
 
 let browser: Browser;
 

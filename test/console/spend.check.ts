@@ -1,9 +1,9 @@
 /** Spend: its dates, which the other views keep, and the ways from its rows and bars to calls. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, startBrowser } from './browser.ts';
-import { issueKeys } from './fake-keys.ts';
-import { looks, openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { issueKeys } from './fakes/keys.ts';
+import { looks, openedPage } from './browser/opened-page.ts';
 
 let browser: Browser;
 

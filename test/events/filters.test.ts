@@ -3,13 +3,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import { defaultLevels, logLevels } from '../../src/event-filter.ts';
-import type { EventFilter, EventType, GatewayEvent, LogLevel } from '../../src/events.ts';
-import { logEvents } from '../../src/log-events.ts';
+import type { EventFilter, EventType, GatewayEvent, LogLevel } from '../../src/events/events.ts';
+import { defaultLevels, logLevels } from '../../src/events/filter.ts';
+import { logEvents } from '../../src/events/log.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import { completeReply, replies, sampleRequests, streamBeginnings } from '../support/models.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { runsOf } from '../support/sample.ts';
 
 const answer: CallHandler = (up) => up.answer(200, replies.chat);

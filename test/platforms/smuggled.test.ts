@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
 import { vertex } from '../../src/platforms/vertex.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';
 
@@ -49,7 +49,8 @@ const rows: readonly (readonly [string, string, readonly string[]])[] = [
   ['"anthropic_beta":["context-1m-2025-08-07"]', 'anthropic_beta', everywhere],
   ['"diagnostics":{}', 'diagnostics', hosted],
   ['"output_config":{"task_budget":{"total":9}}', 'task_budget', hosted],
-  ['"cache_control":{"type":"ephemeral","scope":"global"}', 'scope', hosted],
+  ['"system":[{"cache_control":{"type":"ephemeral","scope":"global"}}]', 'scope', everywhere],
+  ['"cache_control":{"type":"ephemeral"}', 'cache_control', ['runtime']],
 ];
 
 describe.each(rows)('%s', (member, name, refusedBy) => {

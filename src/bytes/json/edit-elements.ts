@@ -78,29 +78,62 @@ function cutsAmong(
   return cuts;
 }
 
+export interface PathCuts {
+  /** In order. */
+  readonly spans: readonly Span[];
+  /** Those of the paths at which there is something. */
+  readonly found: readonly string[];
+}
+
+interface WantedPath {
+  readonly path: string;
+  readonly steps: readonly string[];
+}
+
 /**
- * The spans of the members at a path, in which `[]` stands for each element:
- * `contents[].parts[].functionCall.id`. Each is a member of an object in the path.
+ * The spans of the members at these paths, in which `[]` stands for each element:
+ * `contents[].parts[].functionCall.id`. All paths at once, because the comma between two members
+ * that are cut belongs to one of them.
  */
-export function cutPath(tape: Tape, path: string, from: Value = root): readonly Span[] {
-  const steps = path.split('.');
-  const name = steps.at(-1) ?? '';
-  // Most bodies have no such member, and need no more than a search. A name may have escapes.
-  if (!tape.bytes.includes(`"${name}"`) && !tape.bytes.includes('\\u')) return [];
-  return cutsBelow(tape, from, steps);
+export function cutPaths(tape: Tape, paths: readonly string[], from: Value = root): PathCuts {
+  const found = new Set<string>();
+  const wanted = paths
+    .map((path) => ({ path, steps: path.split('.') }))
+    .filter(({ steps }) => mayHave(tape, steps.at(-1) ?? ''));
+  const spans = wanted.length === 0 ? [] : cutsBelow(tape, from, wanted, found);
+  return { spans: inOrder(spans), found: paths.filter((path) => found.has(path)) };
+}
+
+/** Most bodies have no such member, and need no more than a search. A name may have escapes. */
+function mayHave({ bytes }: Tape, name: string): boolean {
+  return bytes.includes(`"${name}"`) || bytes.includes('\\u');
 }
 
 function cutsBelow(
   tape: Tape,
   holder: Value,
-  [step = '', ...rest]: readonly string[],
+  wanted: readonly WantedPath[],
+  found: Set<string>,
 ): readonly Span[] {
-  if (rest.length === 0) return cutMembers(tape, holder, (value) => tape.isNamed(value, step));
-  const isList = step.endsWith('[]');
-  const inner = tape.get(holder, isList ? step.slice(0, -2) : step);
-  if (inner === none) return [];
-  if (!isList) return cutsBelow(tape, inner, rest);
-  return tape.elements(inner).flatMap((element) => cutsBelow(tape, element, rest));
+  const cuts = cutMembers(tape, holder, (value) => {
+    const cut = wanted.find(
+      ({ steps }) => steps.length === 1 && tape.isNamed(value, steps[0] ?? ''),
+    );
+    if (cut !== undefined) found.add(cut.path);
+    return cut !== undefined;
+  });
+  const longer = wanted.filter(({ steps }) => steps.length > 1);
+  const inner = [...new Set(longer.map(({ steps }) => steps[0] ?? ''))].flatMap((step) => {
+    const isList = step.endsWith('[]');
+    const value = tape.get(holder, isList ? step.slice(0, -2) : step);
+    if (value === none) return [];
+    const below = longer
+      .filter(({ steps }) => steps[0] === step)
+      .map(({ path, steps }) => ({ path, steps: steps.slice(1) }));
+    const holders = isList ? tape.elements(value) : [value];
+    return holders.flatMap((one) => cutsBelow(tape, one, below, found));
+  });
+  return [...cuts, ...inner];
 }
 
 /** The text of a value without these parts of it, which are in order. */

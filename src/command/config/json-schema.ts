@@ -7,6 +7,20 @@ import { referenceTo } from './environment.ts';
 
 export type JsonSchema = Record<string, unknown>;
 
+const cloudForms: Readonly<Record<string, JsonSchema>> = {
+  aws: optional('profile'),
+  google: { const: 'default' },
+  azure: { anyOf: [{ const: 'default' }, optional('scope')] },
+};
+
+function optional(name: string): JsonSchema {
+  return {
+    type: 'object',
+    properties: { [name]: { type: 'string' } },
+    additionalProperties: false,
+  };
+}
+
 /** The schemas of members whose JSON form differs from the one in code. */
 const writtenForms: Readonly<Record<string, JsonSchema>> = {
   credential: {
@@ -22,21 +36,9 @@ const writtenForms: Readonly<Record<string, JsonSchema>> = {
         required: ['env'],
         additionalProperties: false,
       },
-      {
+      ...Object.entries(cloudForms).map(([cloud, form]) => ({
         type: 'object',
-        properties: {
-          aws: {
-            type: 'object',
-            properties: { profile: { type: 'string' } },
-            additionalProperties: false,
-          },
-        },
-        required: ['aws'],
-        additionalProperties: false,
-      },
-      ...['google', 'azure'].map((cloud) => ({
-        type: 'object',
-        properties: { [cloud]: { const: 'default' } },
+        properties: { [cloud]: form },
         required: [cloud],
         additionalProperties: false,
       })),

@@ -4,10 +4,11 @@ import { bearer, type Dialect } from '../../dialects/dialect.ts';
 import type { CredentialForm, Hosting } from '../../dialects/hosting.ts';
 import { GatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
-import type { BedrockPlatform } from '../../ports/platform.ts';
+import type { BedrockPlatform } from '../../ports/models/platform.ts';
+import { betaHeader, messagesEdits } from '../anthropic-betas.ts';
 import { serviceOf } from './bedrock.ts';
 import { awsFailure } from './errors.ts';
-import { betaHeader, bodyToCount, invokeEdits, messagesEdits } from './invoke.ts';
+import { bodyToCount, invokeEdits } from './invoke.ts';
 import { countOfTokens, eventsOfMessages } from './reply-body.ts';
 
 /**
@@ -33,15 +34,13 @@ export function onBedrock(
     readFailure: awsFailure(dialect.readFailure),
     hosting,
   };
-  // Claude Platform has all that Anthropic has.
-  if (platform.kind === 'anthropic') return hosted;
   if (dialect.name !== 'anthropic') {
     const { content } = dialect.paths;
     return { ...hosted, paths: content === undefined ? {} : { content } };
   }
-  return platform.kind === 'mantle'
-    ? { ...hosted, hosting: { ...hosting, edit: messagesEdits } }
-    : invoked(hosted, hosting, countModel);
+  if (platform.kind === 'runtime') return invoked(hosted, hosting, countModel);
+  const host = platform.kind === 'mantle' ? 'mantle' : 'aws';
+  return { ...hosted, hosting: { ...hosting, edit: (request) => messagesEdits(request, host) } };
 }
 
 function workspaceHeader({ workspaceId }: BedrockPlatform): HeaderMap {

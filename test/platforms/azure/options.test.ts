@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { modelsFrom } from '../../../src/catalog/model-json.ts';
 import { azure, staticCatalog } from '../../../src/index.ts';
 import { type JsonValue, parseJson } from '../../../src/json.ts';
-import type { AzureOptions } from '../../../src/ports/platform.ts';
+import type { AzureOptions } from '../../../src/ports/models/platform.ts';
 import { readText } from '../../house/sources.ts';
 import { untyped } from '../../stages/ports/failing.ts';
 import { channel, model } from '../../support/models.ts';

@@ -10,7 +10,7 @@ import { logEvents } from 'tollgate';
 import { prometheusMetrics } from 'tollgate/prometheus';
 import { expect, it } from 'vitest';
 import { jsonWithBigints } from '../../../src/json.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { completeReply, sampleRequests } from '../../support/models.ts';
 import { runsOf } from '../../support/sample.ts';

@@ -1,10 +1,10 @@
 // suite: slow
 /** Models of a wildcard in a gateway: what is sent, listed, limited and reported of them. */
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
-import type { Channel, Model, ProtocolName } from '../../../src/ports/catalog.ts';
-import type { ListedModel } from '../../../src/ports/listed-model.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
+import type { Channel, Model, ProtocolName } from '../../../src/ports/models/catalog.ts';
+import type { ListedModel } from '../../../src/ports/models/listed-model.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type InProcessGateway,
 } from '../../support/gateway-in-process.ts';
 import { channel, completeReply, model } from '../../support/models.ts';
-import { takeWarnings } from '../../support/process-warnings.ts';
+import { takeWarnings } from '../../support/runner/process-warnings.ts';
 import { drawn } from '../../support/seeds.ts';
 import { answer } from '../references/responses-gateway.ts';
 
@@ -277,6 +277,24 @@ describe('a model of a wildcard', () => {
 
     expect(harness.gateway.channels()).toMatchObject([{ state: 'cooling_down' }]);
     expect(harness.gateway.channels()[0]?.models.length).toBeLessThan(1_000);
+  });
+
+  it('leaves on record which models are out, however many names are unknown', async () => {
+    const limited: CallHandler = (up) =>
+      up.answer(429, { error: { message: 'No.' } }, { 'retry-after': '60' });
+    const unknown: CallHandler = (up) => up.answer(404, { error: { code: 'model_not_found' } });
+    const count = 1_010;
+    const handlers = [limited, ...new Array<CallHandler>(count).fill(unknown)];
+    const harness = gateway({ price: { per: 'free' } }, { handlers });
+
+    await harness.call(chat('openai/known'));
+    for (let index = 0; index < count; index += 1) await harness.call(chat(`openai/m${index}`));
+
+    const [{ models } = { models: [] }] = harness.gateway.channels();
+    expect(models.length).toBeLessThanOrEqual(1_000);
+    expect(models).toContainEqual(
+      expect.objectContaining({ upstreamModel: 'known', state: 'cooling_down' }),
+    );
   });
 });
 

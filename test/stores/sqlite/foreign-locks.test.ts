@@ -7,7 +7,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isStoreUnavailable } from '../../../src/ports/call-options.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   type SqliteHandle,
   sqliteIdempotencyStore,

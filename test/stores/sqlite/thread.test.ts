@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtWorker } from '../../../sqlite-worker.ts';
 import { ConfigurationError } from '../../../src/errors.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   migrateSqlite,
   openSqlite,

@@ -4,7 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../../ports/call-options.ts';
-import { thrownCode } from '../../../thrown.ts';
+import { thrownCode } from '../../../events/thrown.ts';
 import type { InputOf, OperationName, PerformOptions, ResultOf } from '../operations.ts';
 import {
   type FromWorker,
