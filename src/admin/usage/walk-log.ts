@@ -36,9 +36,9 @@ const quickMs = 4;
 const slowMs = 2 * quickMs;
 
 /**
- * Reads a long span of the log in small steps. A log in this process (SQLite, memory) blocks the
- * event loop while it searches, even if it finds few rows, so the span is cut into slices. A
- * database server is queried for the whole span.
+ * Reads a long span of the log in small steps. A log in this process (memory, a handle of SQLite)
+ * blocks the event loop while it searches, even if it finds few rows, so the span is cut into
+ * slices. A database server, or a thread, is queried for the whole span.
  *
  * Yields what `read` returns for each step, oldest first, with one read per turn of the event loop.
  * A slice is read until there is no `next`. After a quick read the next slice is twice as long,
