@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { type AdminAccess, targetOf } from '../admin/http/request.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
-import { aClock, checkMakerOptions, strict, text } from '../ports/set-up.ts';
+import { aClock, checkMakerOptions, strict, visibleText } from '../ports/set-up.ts';
 import { digestSecret } from '../secret.ts';
 
 /** Options of {@link consoleSignIn}. */
@@ -62,7 +62,7 @@ const optionsSchema = strict('must be an object', {
 
 /** Without `via`: a session is a cookie, which browsers also send for the pages of other sites. */
 const accessSchema = strict('must be { actor, can }', {
-  actor: text('must be the name of who signs in'),
+  actor: visibleText('must be the name of who signs in'),
   can: z.enum(['read', 'manage'], "must be 'read' or 'manage'"),
 } satisfies Record<Exclude<keyof AdminAccess, 'via'>, z.ZodType>);
 

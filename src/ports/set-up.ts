@@ -226,6 +226,11 @@ export function text(message: string): z.ZodType<string> {
   return matching(/^\P{Cc}+$/u, message);
 }
 
+/** Text in which there is something to see, such as who makes a change. */
+export function visibleText(message: string): z.ZodType<string> {
+  return text(message).refine((value) => value.trim() !== '', message);
+}
+
 const currencyForm = 'must be the ISO 4217 code of a currency: USD';
 /** The code of a currency. */
 export const aCurrency: z.ZodType<string> = text(currencyForm).refine(

@@ -20,6 +20,8 @@ const unit = 1_000_000_000n;
 async function withKeys(place: string, look: keyof typeof looks = 'light'): Promise<OpenedPage> {
   const opened = await openedPage(browser, '#/now', { look });
   await issueKeys(opened.server);
+  // Its first route is shown: before that it may replace the next one.
+  await opened.page.getByText('live', { exact: true }).waitFor();
   await opened.page.goto(`${opened.server.url}${place}`);
   return opened;
 }

@@ -76,6 +76,7 @@ describe('a link', () => {
   it.each([
     {},
     { actor: '', can: 'read' },
+    { actor: '  ', can: 'read' },
     { actor: 'ada', can: 'write' },
     { actor: 'ada' },
     'ada',

@@ -108,7 +108,10 @@ export interface Audit {
     change: () => Promise<T>,
     found?: (result: T) => Partial<Pick<AuditSubject, 'target' | 'change'>>,
   ): Promise<T>;
-  /** Writes an entry about a change that was refused before it was tried. */
+  /**
+   * Writes an entry about a change that was refused before it was tried, unless there are many of
+   * this actor.
+   */
   refused(subject: AuditSubject, code: AdminErrorCode): Promise<void>;
   /** Whether there is an entry about the change that failed with this error. */
   hasEntryOf(error: unknown): boolean;
@@ -149,6 +152,7 @@ export function auditTrail(
     }
   };
   const failures = new WeakSet<AdminError>();
+  const isAmongFirst = firstInMinute(clock);
   return {
     run: async (subject, change, found) => {
       checkActor(subject.actor);
@@ -164,10 +168,29 @@ export function auditTrail(
       await write({ ...subject, ...found?.(result) }, 'done', undefined);
       return result;
     },
-    refused: (subject, code) => write(subject, 'refused', code),
+    refused: async (subject, code) => {
+      if (isAmongFirst(subject.actor)) await write(subject, 'refused', code);
+    },
     hasEntryOf: (error) => isAdminError(error) && failures.has(error),
     list: (query = {}) => listed(log, query),
     csv: (query = {}) => auditCsv(log, query),
+  };
+}
+
+/** Otherwise readers could fill the disk, and push changes out of a log in memory. */
+const maxRefused = 30;
+
+/** Whether an actor has had few entries about refused changes in this minute. */
+function firstInMinute(clock: Clock): (actor: string) => boolean {
+  let minute = Number.NaN;
+  const counts = new Map<string, number>();
+  return (actor) => {
+    const current = Math.floor(clock.now() / 60_000);
+    if (current !== minute) counts.clear();
+    minute = current;
+    const count = (counts.get(actor) ?? 0) + 1;
+    counts.set(actor, count);
+    return count <= maxRefused;
   };
 }
 

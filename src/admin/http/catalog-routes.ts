@@ -55,7 +55,8 @@ export const catalogRoutes: readonly Route[] = [
     action: 'model.price',
     body: z.strictObject({ price: priceJsonSchema, after: version.exactOptional(), note }),
     reply: 'CatalogVersion',
-    run: ({ admin, access, id, body }) => admin.catalog.setPrice(access.actor, id, { ...body, price: priceOf(body) }),
+    run: ({ admin, access, id, body }) =>
+      admin.catalog.setPrice(access.actor, id, { ...body, price: priceOf(body) }),
   }),
   route({
     ...post,

@@ -90,7 +90,8 @@ export const keyRoutes: readonly Route[] = [
     summary: 'Keys with their balances; q also searches owners and metadata, ignoring case',
     query: z.preprocess(withMetadata, keyQuery),
     reply: 'KeyPage',
-    run: ({ admin, query: { q, ...query } }) => admin.keys.list(q === undefined ? query : { ...query, search: q }),
+    run: ({ admin, query: { q, ...query } }) =>
+      admin.keys.list(q === undefined ? query : { ...query, search: q }),
   }),
   route({
     ...get,
@@ -121,7 +122,8 @@ export const keyRoutes: readonly Route[] = [
     maxBodyBytes: maxBatchBytes,
     reply: 'IssuedBatch',
     status: 201,
-    run: async ({ admin, access, body: { batch, keys } }) => admin.keys.issueBatch(access.actor, batch, await checkedRows(issueBody, keys)),
+    run: async ({ admin, access, body: { batch, keys } }) =>
+      admin.keys.issueBatch(access.actor, batch, await checkedRows(issueBody, keys)),
   }),
   route({
     ...post,

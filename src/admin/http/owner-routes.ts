@@ -22,7 +22,8 @@ export const ownerRoutes: readonly Route[] = [
     summary: 'Owners of keys with their balances, by id',
     query: z.strictObject({ q: z.string().max(128).exactOptional(), ...paging }),
     reply: 'OwnerPage',
-    run: ({ admin, query: { q, ...query } }) => admin.owners.list(q === undefined ? query : { ...query, search: q }),
+    run: ({ admin, query: { q, ...query } }) =>
+      admin.owners.list(q === undefined ? query : { ...query, search: q }),
   }),
   route({
     ...get,
@@ -72,7 +73,8 @@ export const ownerRoutes: readonly Route[] = [
     action: 'owner.limit',
     body: z.strictObject({ limitNanos: nanos.nullable() }),
     reply: 'Owner',
-    run: ({ admin, access, id, body: { limitNanos } }) => admin.owners.setLimit(access.actor, id, limitNanos),
+    run: ({ admin, access, id, body: { limitNanos } }) =>
+      admin.owners.setLimit(access.actor, id, limitNanos),
   }),
   route({
     ...post,

@@ -95,6 +95,11 @@ function wordsIn(text: string): readonly string[] {
 /** Reads a file with a heading, in which an empty cell means that the key has no such member. */
 export function readKeyCsv(text: string, input: KeyCsvInput): ReadKeys {
   const { rows: all, problem } = readCsv(text);
+  const undecoded = text.indexOf('\ufffd');
+  if (undecoded >= 0) {
+    const line = text.slice(0, undecoded).split(/\r\n|\r|\n/).length;
+    return { rows: [], problems: [{ line, sentence: 'The text is not UTF-8. Save it as UTF-8.' }] };
+  }
   const [heading, ...rows] = all;
   if (problem !== undefined) return { rows: [], problems: [problem] };
   if (heading === undefined || rows.length === 0) {

@@ -11,12 +11,18 @@ import { keyRemedyOf } from '../../ports/keys/key-schema.ts';
 import { ownerSchema } from '../../ports/keys/owner-schema.ts';
 import { defaultPartition } from '../../ports/limits/quota-input.ts';
 import { setUpProblems } from '../../ports/set-up.ts';
-import { AdminError, keepInDatabase, notSupported, problemsError } from '../admin-error.ts';
+import {
+  AdminError,
+  invalid,
+  keepInDatabase,
+  notSupported,
+  problemsError,
+} from '../admin-error.ts';
 import { type AdminDeps, given, limitOf, type Page, type PageQuery } from '../deps.ts';
 import { madeChange, requestedChange } from './audit.ts';
 import { addToSubject, checkTopUp, type TopUp } from './balance-changes.ts';
 import { listKeys } from './list.ts';
-import { serialRunner, taken } from './stored.ts';
+import { idProblem, serialRunner, taken } from './stored.ts';
 import { type KeySummary, readBalance, type SubjectBalance } from './summary.ts';
 
 /** Selects owners. */
@@ -146,6 +152,8 @@ async function createOwner(deps: AdminDeps, given: NewOwner): Promise<KeyOwner> 
   const owner: KeyOwner = { period: 'total', disabled: false, ...given };
   const problems = setUpProblems(ownerSchema, owner, wording);
   if (problems.length > 0) throw problemsError(problems);
+  const problem = idProblem(owner.id);
+  if (problem !== undefined) throw invalid(problem.field, problem.message);
   if ((await get(owner.id)) !== undefined) throw taken(owner.id);
   await add(owner);
   deps.stores.keyCache?.forgetKeysOf?.(owner.id);

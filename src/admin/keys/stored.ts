@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts';
 import { isConfigurationError } from '../../errors.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
-import type { KeyChange } from '../../ports/keys/key-owner.ts';
+import { type KeyChange, ownerSubjectId } from '../../ports/keys/key-owner.ts';
 import type { ApiKey } from '../../ports/keys/key-store.ts';
 import {
   AdminError,
@@ -47,11 +47,18 @@ export function newKeyProblem(
   if (expiresAtMs !== undefined && expiresAtMs <= clock.now()) {
     return { field: 'expiresAtMs', message: 'expiresAtMs must be in the future.' };
   }
-  // HTTP clients resolve `..` and `../..` in a path, so the key could not be addressed.
-  if (id !== undefined && /^\.+$/.test(id)) {
-    return { field: 'id', message: 'id must not consist of dots only.' };
+  // Such a key would be charged to the budget of an owner.
+  const owners = ownerSubjectId('');
+  if (id?.startsWith(owners)) {
+    return { field: 'id', message: `id must not begin with "${owners}". Choose another one.` };
   }
-  return undefined;
+  return idProblem(id);
+}
+
+/** HTTP clients resolve `..` and `../..` in a path, so what has this id could not be addressed. */
+export function idProblem(id: string | undefined): AdminProblem | undefined {
+  if (id === undefined || !/^\.+$/.test(id)) return undefined;
+  return { field: 'id', message: 'id must not consist of dots only.' };
 }
 
 /** In a key store without owners, the owner of a key is a label. */

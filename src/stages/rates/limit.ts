@@ -21,9 +21,9 @@ export function ratesOf(
 export function mayBeLimited(
   key: ApiKey,
   { rates, fallbacks }: Model,
-  { defaultRates }: Settings,
+  settings: Settings,
 ): boolean {
-  return (key.rates ?? key.sharedRates ?? defaultRates ?? rates ?? fallbacks) !== undefined;
+  return (ratesOf(key, settings) ?? rates ?? fallbacks) !== undefined;
 }
 
 /** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */

@@ -149,12 +149,11 @@ function keyTable(
   const owners = ownerTable(maker, engine);
   const insert = async (secret: string, key: ApiKey): Promise<void> => {
     await owners.check(key);
-    const { id } = key;
-    const values = [id, digestSecret(secret, pepper), ...columnsOf(key)];
+    const values = [key.id, digestSecret(secret, pepper), ...columnsOf(key)];
     if ((await engine.change(sql.insert, values)) === 1) return;
     await owners.check(key);
     throw new ConfigurationError(
-      `${maker}: the id or the secret of key "${id}" is taken. Remove that key first.`,
+      `${maker}: the id or the secret of key "${key.id}" is taken. Remove that key first.`,
     );
   };
 

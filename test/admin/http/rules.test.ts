@@ -186,6 +186,19 @@ describe('every change', () => {
     expect(entries.length).toBe(changes.length);
   });
 
+  it('is not written to the audit trail by readers who send very many', async () => {
+    const { server, admin, clock } = await open(() => ({ actor: 'bob', can: 'read' }));
+    const recorded = async () => (await admin.audit.list({ actor: 'bob', limit: 100 })).data.length;
+    const send = () =>
+      server.call({ method: 'POST', path: '/keys/k/disable', headers: changing, body: {} });
+
+    for (let sent = 0; sent < 50; sent += 1) expect((await send()).status).toBe(403);
+    expect(await recorded()).toBe(30);
+    clock.advance(60_000);
+    await send();
+    expect(await recorded()).toBe(31);
+  });
+
   const without = (name: string, value?: string): Record<string, string> => {
     const { [name]: _, ...others } = changing;
     return value === undefined ? others : { ...others, [name]: value };

@@ -180,6 +180,8 @@ describe('a file of keys', () => {
     ['group,limit,limit\na,5,5\n', 'The column limit is there twice'],
     ['group,limit,team\na,5,x\n', 'There is no column "team"'],
     ['group,limit,constructor\na,5,x\n', 'There is no column "constructor"'],
+    ['group,limit,metadata.user\na,5,Jos\ufffd\n', 'not UTF-8'],
+    ['group,limit,metadata.caf\ufffd\na,5,x\n', 'not UTF-8'],
     ['group,limit\n"a,5\n', 'quotes'],
   ])('that begins %j is refused as a whole', (text, sentence) => {
     expect(read(text)).toMatchObject({ rows: [], problems: [{}] });

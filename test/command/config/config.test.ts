@@ -77,6 +77,29 @@ describe('tollgate.json', () => {
     }
   });
 
+  it('refuses tokens of operators that have a name or a secret in common', async () => {
+    const all = ['admin.token', 'ada', 'eve'].flatMap((name) =>
+      ['SECRET', 'TOKEN', 'SIGNING'].map((secret) => ({ name, secret })),
+    );
+    const own = { name: 'admin.token', secret: 'SECRET' };
+    const areAlike = (one: typeof own, two: typeof own): boolean =>
+      one.name === two.name || one.secret === two.secret;
+    for (const [one, two] of all.flatMap((first) =>
+      all.map((second) => [first, second] as const),
+    )) {
+      const tokens = [one, two].map(({ name, secret }) => ({
+        ...{ name, token: `\u0024{${secret}}`, can: 'read' },
+      }));
+      const message = await refusal(changed(whole, ['admin', 'tokens'], tokens));
+
+      expect(message.includes('admin.tokens must'), JSON.stringify(tokens)).toBe(
+        areAlike(one, two) || areAlike(one, own) || areAlike(two, own),
+      );
+    }
+    const blank = [{ name: ' ', token: '\u0024{TOKEN}', can: 'read' }];
+    expect(await refusal(changed(whole, ['admin', 'tokens'], blank))).toContain('name must be');
+  });
+
   it('names each store that is chosen but not configured', async () => {
     for (const [name, store] of Object.entries(storeChoice(storesOf(whole)))) {
       // The cluster is wherever the tables are; nobody chooses it.

@@ -8,6 +8,7 @@ import type { Path } from '../../../src/ports/problems.ts';
 export const env = {
   KEY: 'the-account-key',
   SECRET: 'a-long-secret-of-a-caller-0123456789',
+  TOKEN: 'the-long-token-of-an-operator-0123456789',
   SIGNING: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
   PORT: '8080',
   EMPTY: '',
@@ -78,7 +79,7 @@ export const whole: JsonValue = {
     host: '127.0.0.1',
     hosts: ['console.example'],
     token: '\u0024{SECRET}',
-    tokens: [{ name: 'ada', token: '\u0024{SECRET}', can: 'read' }],
+    tokens: [{ name: 'ada', token: '\u0024{TOKEN}', can: 'read' }],
     signInFile: './sign-in.txt',
   },
   retention: { usage: '90d', audit: '365d' },

@@ -1,9 +1,7 @@
 // suite: quick
 /**
- * Tools are denied by default: on a model with a price, a tool that is not known to run at the
- * caller needs a row in `allow` or in the price, whatever it is called and wherever it is declared.
- * What runs where is written down here once more, from the providers' documents, and not taken from
- * the table under test.
+ * Tools are denied by default: on a model with a price, a tool not known to run at the caller needs
+ * a row in `allow` or in the price. What runs where is stated here again, from the documents.
  */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../../src/ports/models/catalog.ts';

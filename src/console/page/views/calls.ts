@@ -268,8 +268,8 @@ function tokensText({ inputTokens, outputTokens }: Call): string {
 }
 
 /**
- * How to make a first call: a line for a shell, with a model of the catalog. The key that is written here stays in the page, and
- * goes into the line only.
+ * How to make a first call: a line for a shell, with a model of the catalog. The key that is
+ * written here stays in the page, and goes into the line only.
  */
 function firstCall(page: PageContext, text: string): HTMLElement {
   const key = textField('secret', 'Your key', {

@@ -77,7 +77,9 @@ function actionsOf(owner: OwnerDetail, page: PageContext, { done, gone }: Ends):
   const { id, disabled } = owner;
   const path = `/owners/${encodeURIComponent(id)}`;
   const budget = { id, path, balances: balancesOf(owner), isOptional: true };
-  const effect = disabled ? 'Calls with its keys are served again.' : 'Calls with its keys are refused.';
+  const effect = disabled
+    ? 'Calls with its keys are served again.'
+    : 'Calls with its keys are refused.';
   const switchIt = (): void =>
     switchDialog(page, done, owner, `${effect} ${cacheText(page)}`, () =>
       page.api.post(`${path}/edit`, { disabled: !disabled }),
