@@ -22,12 +22,12 @@ export type {
   GatewayEvent,
   LogLevel,
 } from './events/events.ts';
+export { type LogEventsOptions, logEvents } from './events/log.ts';
 export type { FailureReason } from './failure-reasons.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { GatewayOptions } from './gateway-options.ts';
 export type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
 export { type IssuedKey, type IssueKeyOptions, issueKey } from './issue-key.ts';
-export { type LogEventsOptions, logEvents } from './events/log.ts';
 export {
   type ImagePrice,
   maxNanos,
@@ -39,14 +39,6 @@ export {
 export { azure } from './platforms/azure.ts';
 export { bedrock } from './platforms/bedrock/bedrock.ts';
 export { vertex } from './platforms/vertex.ts';
-export type { Capabilities } from './ports/models/capabilities.ts';
-export type {
-  Catalog,
-  Channel,
-  CredentialAnswer,
-  CredentialRequest,
-  Model,
-} from './ports/models/catalog.ts';
 export type {
   ApiKey,
   KeyRequest,
@@ -56,6 +48,14 @@ export type {
 } from './ports/keys/key-store.ts';
 export { perKey } from './ports/keys/per-key.ts';
 export type { RateLimits } from './ports/limits/rates.ts';
+export type { Capabilities } from './ports/models/capabilities.ts';
+export type {
+  Catalog,
+  Channel,
+  CredentialAnswer,
+  CredentialRequest,
+  Model,
+} from './ports/models/catalog.ts';
 export type { Timeouts } from './ports/timeouts.ts';
 export type { UsageRecord } from './ports/usage-sink.ts';
 export { formatMoney, money } from './prices/amount.ts';
