@@ -13,6 +13,7 @@ import { buildSqliteWorker, packagedWorker } from './sqlite-worker.ts';
 
 const entry = {
   index: 'src/index.ts',
+  ports: 'src/ports.ts',
   express: 'adapters/express.ts',
   fastify: 'adapters/fastify.ts',
   fetch: 'adapters/fetch.ts',

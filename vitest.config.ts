@@ -5,7 +5,7 @@ import { consolePages } from './console-page.ts';
 import { builtWorker } from './sqlite-worker.ts';
 import { failedSeeds } from './test/failed-seeds.ts';
 import { alone, first, form, together } from './test/suites.ts';
-import { reporters } from './test/support/reporters.ts';
+import { reporters } from './test/support/runner/reporters.ts';
 
 const here = import.meta.dirname;
 class LongFirst extends BaseSequencer {
@@ -42,6 +42,7 @@ const config: ViteUserConfig = defineConfig({
     // As in the paths of tsconfig: tests and examples import the package, and get its source.
     alias: [
       { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
+      { find: /^tollgate\/ports$/, replacement: `${here}/src/ports.ts` },
       {
         find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
         replacement: `${here}/adapters/$1.ts`,
@@ -75,9 +76,9 @@ const config: ViteUserConfig = defineConfig({
       ...(form === 'searches' ? repeated : []),
     ],
     setupFiles: [
-      'test/support/fail-on-unhandled.ts',
-      'test/support/fail-on-leftovers.ts',
-      'test/support/seed-properties.ts',
+      'test/support/runner/fail-on-unhandled.ts',
+      'test/support/runner/fail-on-leftovers.ts',
+      'test/support/runner/seed-properties.ts',
     ],
     sequence: { sequencer: LongFirst },
     // CI transforms the same files for each run and each Node version. Not elsewhere, because a

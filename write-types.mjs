@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 const { files } = JSON.parse(readFileSync('tsconfig.types.json', 'utf8'));
 
 const { adminOpenApi } = await import('./dist/admin.js');
-writeFileSync('dist/admin-openapi.json', `${JSON.stringify(adminOpenApi(), null, 2)}\n`);
+writeFileSync('dist/admin-openapi.json', `${JSON.stringify(await adminOpenApi(), null, 2)}\n`);
 
 execFileSync('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], {
   stdio: 'inherit',

@@ -5,7 +5,7 @@
 
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers';
-import { bodyConsumedError, ignoreErrors, isBodyConsumedError } from '../src/host-streams.ts';
+import { bodyConsumedError, ignoreErrors, isBodyConsumedError } from '../src/host/streams.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse, ReplyBody } from '../src/http.ts';
 import { type HostResponse, memberOf } from './host.ts';
 import { type Warn, warnOnce } from './host-body.ts';

@@ -3,7 +3,7 @@
  * so that the host's other middleware keeps working.
  */
 import type { Readable } from 'node:stream';
-import { cutOff } from '../src/host-streams.ts';
+import { cutOff } from '../src/host/streams.ts';
 import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
 import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 import {

@@ -3,7 +3,7 @@
  * `GatewayResponse` to a response of `node:http` or HTTP/2. Not an entry point.
  */
 import type { ErrorCode } from '../src/errors.ts';
-import { cutOff, ignoreErrors } from '../src/host-streams.ts';
+import { cutOff, ignoreErrors } from '../src/host/streams.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
 import { type HostRequest, type HostResponse, isGone, memberOf, type ParsedBody } from './host.ts';
 import { bodyOf, type Warn, warnOnce } from './host-body.ts';

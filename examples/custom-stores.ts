@@ -1,13 +1,13 @@
-/** A host's own stores: keys from its user database, its own usage log, its rate limiter. */
+/** A host's own stores: keys from its user database, usage log, rate limiter, quota elsewhere. */
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import { digestSecret, type KeyStore, money } from 'tollgate';
 import {
-  digestSecret,
-  type KeyStore,
-  money,
+  checkedQuotaStore,
+  type QuotaStore,
   type RateLimiter,
   type RateTake,
   type UsageSink,
-} from 'tollgate';
+} from 'tollgate/ports';
 
 /** A row of the host's own table, which keeps the digest of a secret and never the secret. */
 export interface UserRow {
@@ -59,6 +59,28 @@ export function databaseUsageSink(database: Database): UsageSink {
       database.execute(upsertUsage, [reservationId, revision, keyId, modelId, String(chargeNanos)]),
     close: async () => {},
   };
+}
+
+/** Runs an operation of a quota store where the balances are, such as in a billing service. */
+export type RunRemotely = <Name extends Exclude<keyof QuotaStore, 'durability' | 'close'>>(
+  name: Name,
+  ...args: Parameters<QuotaStore[Name]>
+) => ReturnType<QuotaStore[Name]>;
+
+/** A quota store that sends each operation elsewhere, after the checks of all quota stores. */
+export function remoteQuotaStore(run: RunRemotely): QuotaStore {
+  return checkedQuotaStore({
+    durability: 'durable',
+    reserve: (...args) => run('reserve', ...args),
+    extend: (...args) => run('extend', ...args),
+    settle: (...args) => run('settle', ...args),
+    release: (...args) => run('release', ...args),
+    sweep: (...args) => run('sweep', ...args),
+    read: (...args) => run('read', ...args),
+    adjust: (...args) => run('adjust', ...args),
+    check: (...args) => run('check', ...args),
+    close: () => {},
+  });
 }
 
 /** Makes a limiter of `rate-limiter-flexible` that allows so many points in each window. */

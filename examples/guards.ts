@@ -1,5 +1,5 @@
 /** Guards: an allow-list of models, moderation, labels from the request and an audit of prompts. */
-import type { Guard, GuardDecision, GuardedCall } from 'tollgate';
+import type { Guard, GuardDecision, GuardedCall } from 'tollgate/ports';
 
 /** Lets a group use some models with some members only. */
 export const onlySmallModels: Guard = {

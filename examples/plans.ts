@@ -3,14 +3,8 @@
  * a payment that its provider reports twice is credited once.
  */
 import { createHash } from 'node:crypto';
-import {
-  type ApiKey,
-  digestSecret,
-  type KeyStore,
-  money,
-  type QuotaStore,
-  type RateLimits,
-} from 'tollgate';
+import { type ApiKey, digestSecret, type KeyStore, money, type RateLimits } from 'tollgate';
+import type { QuotaStore } from 'tollgate/ports';
 
 /** What a plan allows. `total` is prepaid: the money is what has been paid in. */
 export interface Plan {

@@ -3,7 +3,7 @@
  * is money for a key, and each day's usage becomes one meter event.
  */
 import type Stripe from 'stripe';
-import type { QuotaStore } from 'tollgate';
+import type { QuotaStore } from 'tollgate/ports';
 import type { UsageQueries } from 'tollgate/postgres';
 import { creditPayment } from './plans.ts';
 

@@ -5,8 +5,8 @@ import type { Framing, Operation } from './apis.ts';
 import type { Body } from './bytes/body/body.ts';
 import type { Tape } from './bytes/json/tape.ts';
 import type { CostMember } from './money.ts';
-import type { ProtocolName } from './ports/catalog.ts';
-import type { ReachMember } from './ports/reach-members.ts';
+import type { ProtocolName } from './ports/models/catalog.ts';
+import type { ReachMember } from './ports/models/reach-members.ts';
 
 /** The kind of a part of a prompt whose tokens can't be estimated from its bytes. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';

@@ -79,15 +79,19 @@ export interface GatewayErrorDetails {
   readonly atByte?: number;
   /** What the host can do, for the event; never sent to the caller. */
   readonly remedy?: string | undefined;
+  /** What was thrown; for the host, never sent to the caller. */
   readonly cause?: unknown;
 }
+
+type Known<Details> = { readonly [Name in keyof Details]: Details[Name] | undefined };
 
 /**
  * A refusal or failure that a caller may read. The message says what is wrong and what to send
  * instead; it never contains a secret, a prompt or an upstream's address.
  */
-export class GatewayError extends Error {
+export class GatewayError extends Error implements Known<GatewayErrorDetails> {
   override readonly name = 'GatewayError';
+  /** What kind of failure it is; docs/errors.md has the status of each. */
   readonly code: ErrorCode;
   readonly param: string | undefined;
   readonly clientCode: string | undefined;
@@ -149,12 +153,18 @@ export class UpstreamError extends Error {
    * that the gateway does not know, from a client written in JavaScript, becomes `other`.
    */
   readonly reason: FailureReason;
+  /** Whether a timeout of the gateway ended the attempt. */
   readonly timedOut: boolean;
 
   constructor(
     stage: UpstreamStage,
     reason: FailureReason,
-    details: { readonly timedOut?: boolean; readonly cause?: unknown } = {},
+    details: {
+      /** Whether a timeout of the gateway ended the attempt. Default: false. */
+      readonly timedOut?: boolean;
+      /** What the client threw. */
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(
       `upstream ${stage}: ${reason}`,

@@ -3,7 +3,7 @@
  * show reasons to people. The gateway itself loads only {@link hostFailures}.
  */
 import type { FailureReason } from './failure-reasons.ts';
-import { type FailureMeaning, hostFailures } from './host-failures.ts';
+import { type FailureMeaning, hostFailures } from './host/failures.ts';
 
 const seeStatusPage = "see the provider's status page";
 const seeNetwork = 'look at the network, if it happens often';

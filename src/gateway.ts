@@ -1,12 +1,12 @@
 /** The gateway: its public methods, and the state that they change. */
 import { type DialectTable, dialects } from './dialects/table.ts';
-import type { EventSource } from './event-filter.ts';
-import type { EventListener } from './events.ts';
+import type { EventListener } from './events/events.ts';
+import type { EventSource } from './events/filter.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayHandler } from './http.ts';
 import { type Settings, settingsOf } from './options.ts';
-import type { Channel, Model } from './ports/catalog.ts';
 import type { ChannelSwitch } from './ports/cluster-store.ts';
+import type { Channel, Model } from './ports/models/catalog.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
@@ -84,7 +84,10 @@ export interface Gateway extends GatewayHandler, EventSource {
    * waits up to 10 s for the `onClose` of listeners.
    * Stores stay open: they belong to the host. A second call returns the same promise.
    */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
+  close(options?: {
+    /** How long running calls may take to end, in ms; then they are cut off. */
+    readonly drainMs?: number;
+  }): Promise<void>;
 }
 
 /**

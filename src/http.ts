@@ -13,6 +13,7 @@ export type HeaderMap = Readonly<Record<string, string>>;
 
 /** A caller's request, as an adapter passes it to the gateway. */
 export interface GatewayRequest {
+  /** In capitals: `POST`. */
   readonly method: string;
   /**
    * The raw path, still percent-encoded, beginning with `/v1` or `/v1beta` wherever the gateway is
@@ -23,6 +24,7 @@ export interface GatewayRequest {
   readonly target?: string;
   /** The raw text after the `?`; empty if there is none. */
   readonly search: string;
+  /** With lower-case names. */
   readonly headers: IncomingHeaders;
   /**
    * Alternating names and values as received: only here a header that was sent twice can be seen.
@@ -41,8 +43,11 @@ export interface GatewayRequest {
 
 /** A response, for an adapter to write. */
 export interface GatewayResponse {
+  /** The HTTP status. */
   readonly status: number;
+  /** With lower-case names. */
   readonly headers: HeaderMap;
+  /** All bytes, or a stream of them that the adapter sends. */
   readonly body: Uint8Array | ReplyBody;
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
-import { ownerSubjectId } from './ports/key-owner.ts';
+import { ownerSubjectId } from './ports/keys/key-owner.ts';
 import {
   anchorDay,
   anchorForm,
@@ -11,10 +11,10 @@ import {
   keyRemedyOf,
   period,
   subject,
-} from './ports/key-schema.ts';
-import type { ApiKey, QuotaPeriod, QuotaSubject } from './ports/key-store.ts';
+} from './ports/keys/key-schema.ts';
+import type { ApiKey, QuotaPeriod, QuotaSubject } from './ports/keys/key-store.ts';
+import { defaultPartition, maxLines } from './ports/limits/quota-input.ts';
 import type { Problem } from './ports/problems.ts';
-import { defaultPartition, maxLines } from './ports/quota-input.ts';
 import { checkSetUp, flag, nanos, setUpProblems, strict, type Wording } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 

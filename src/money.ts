@@ -11,6 +11,7 @@ export const maxNanos: Nanos = 9_007_199_254_740_991n;
 
 /** The price of a million tokens of each kind, in nanos. */
 export interface TokenRates {
+  /** For tokens of the prompt. */
   readonly input: Nanos;
   /** Default: as `input`; may be left out for models without token output. */
   readonly output?: Nanos;
@@ -50,9 +51,11 @@ export interface PriceTier {
 /** A price per token. */
 export interface TokenPrice {
   readonly per: 'token';
+  /** For prompts up to the first tier. */
   readonly rates: TokenRates;
   /** The tier with the highest threshold that the prompt exceeds replaces `rates`. */
   readonly tiers?: readonly PriceTier[];
+  /** What members of a request cost in addition, such as a tool. */
   readonly members?: MemberPrices;
 }
 
@@ -64,10 +67,14 @@ export interface ImagePrice {
    * most expensive one counts.
    */
   readonly rows: readonly {
+    /** The size that it is for: `1024x1024`. Default: all sizes. */
     readonly size?: string;
+    /** The quality that it is for: `high`. Default: all qualities. */
     readonly quality?: string;
+    /** The price of one image, in nanos. */
     readonly nanos: Nanos;
   }[];
+  /** What members of a request cost in addition. */
   readonly members?: MemberPrices;
 }
 
@@ -135,11 +142,15 @@ export interface Usage {
   readonly cacheWrite1hTokens?: number | undefined;
   /** Parts of `outputTokens`. */
   readonly reasoningTokens?: number | undefined;
+  /** The part of `outputTokens` that is audio. */
   readonly audioOutputTokens?: number | undefined;
+  /** The part of `outputTokens` that is images. */
   readonly imageOutputTokens?: number | undefined;
   /** Parts of `inputTokens`, excluding tokens that the upstream reported as read from its cache. */
   readonly audioInputTokens?: number | undefined;
+  /** The part of `inputTokens` that is images. */
   readonly imageInputTokens?: number | undefined;
+  /** The part of `inputTokens` that is video. */
   readonly videoInputTokens?: number | undefined;
   /**
    * The prompt tokens of the largest pass, if the upstream ran the model several times for one

@@ -3,14 +3,17 @@ import { z } from 'zod';
 import { chargePolicy } from './charge-policy.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
-import { subscriptionOf } from './event-filter.ts';
+import { subscriptionOf } from './events/filter.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { plainDefaults, plainOptions } from './plain-options.ts';
-import type { FailedKeyLimit } from './ports/failed-key-limit.ts';
 import type { Guard } from './ports/guard.ts';
-import type { SessionStore } from './ports/key-store.ts';
-import type { ResponseOptions, ResponseSettings } from './ports/response-options.ts';
-import { defaultResponseOptions, responseOptionsSchema } from './ports/response-options-schema.ts';
+import type { FailedKeyLimit } from './ports/keys/failed-key-limit.ts';
+import type { SessionStore } from './ports/keys/key-store.ts';
+import type { ResponseOptions, ResponseSettings } from './ports/replies/response-options.ts';
+import {
+  defaultResponseOptions,
+  responseOptionsSchema,
+} from './ports/replies/response-options-schema.ts';
 import {
   aClock,
   aFunction,

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { KeyRateLimits } from './ports/rates.ts';
-import { keyRatesSchema } from './ports/rates-schema.ts';
+import type { KeyRateLimits } from './ports/limits/rates.ts';
+import { keyRatesSchema } from './ports/limits/rates-schema.ts';
 import { flag, oneOf, positive, strict, text, wait } from './ports/set-up.ts';
 import type { Timeouts } from './ports/timeouts.ts';
 import { anthropicKeyHeader } from './protocols/callers/anthropic.ts';

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../src/issue-key.ts';
-import type { QuotaSubject } from '../src/ports/key-store.ts';
+import type { QuotaSubject } from '../src/ports/keys/key-store.ts';
 import { digestSecret, isWeakSecret, mintSecret, publicPart, secretKind } from '../src/secret.ts';
 import { untyped } from './stages/ports/failing.ts';
 

@@ -9,6 +9,7 @@ import {
   staticCatalog,
   tokenPrice,
 } from 'tollgate';
+import { sessionStore } from './sessions';
 
 declare global {
   var tollgateGateway: Gateway | undefined;
@@ -29,6 +30,7 @@ function create(): Gateway {
   const secret = process.env.TOLLGATE_KEY ?? issued.secret;
   return createGateway({
     keys: memoryKeyStore({ keys: [{ ...issued, secret }] }),
+    sessions: sessionStore,
     quota: memoryQuotaStore(),
     catalog: staticCatalog([
       {

@@ -1,5 +1,6 @@
 /** The demo's catalog: the models, their prices, and the upstreams that serve them. */
-import { type Channel, imagePrice, type Model, type ProtocolName, tokenPrice } from 'tollgate';
+import { type Channel, imagePrice, type Model, tokenPrice } from 'tollgate';
+import type { ProtocolName } from 'tollgate/ports';
 import type { FakeUpstream } from 'tollgate/testing';
 
 export interface DemoModels {

@@ -6,15 +6,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type ApiKey,
-  type IdempotencyStore,
   memoryIdempotencyStore,
   memoryKeyStore,
   memoryQuotaStore,
   memoryUsageSink,
-  type QuotaStore,
-  type UsageSink,
 } from 'tollgate';
 import type { AdminKeyStore } from 'tollgate/admin';
+import type { IdempotencyStore, QuotaStore, UsageSink } from 'tollgate/ports';
 import {
   migrateSqlite,
   openSqlite,

@@ -30,6 +30,7 @@ export interface AdminProblem {
   readonly row?: number;
   /** The member or parameter that is wrong: `limitNanos`, `quota.0.id`. */
   readonly field: string;
+  /** What is wrong with it, and what to do. */
   readonly message: string;
 }
 
@@ -42,6 +43,7 @@ export const maxProblems = 100;
  */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
+  /** What kind of failure it is; `adminStatusOf` has the HTTP status of each. */
   readonly code: AdminErrorCode;
   /** The member or parameter that is wrong: `limitNanos`. */
   readonly field: string | undefined;
@@ -52,8 +54,11 @@ export class AdminError extends Error {
     code: AdminErrorCode,
     message: string,
     details: {
+      /** The member or parameter that is wrong: `limitNanos`. */
       readonly field?: string;
+      /** Each wrong member, if there are several. */
       readonly problems?: readonly AdminProblem[];
+      /** What a store threw. */
       readonly cause?: unknown;
     } = {},
   ) {

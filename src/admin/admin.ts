@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import type { QuotaStore } from '../ports/quota-store.ts';
+import type { QuotaStore } from '../ports/limits/quota-store.ts';
 import {
   aClock,
   aCurrency,
@@ -14,10 +14,11 @@ import {
   strict,
   text,
 } from '../ports/set-up.ts';
-import { type Audit, type AuditListener, auditTrail } from './audit.ts';
-import { type AdminCalls, adminCalls } from './calls.ts';
-import { type AdminCatalogs, adminCatalogs } from './catalog.ts';
-import { type AdminChannels, adminChannels } from './channels.ts';
+import { type Audit, type AuditListener, auditTrail } from './audit/audit.ts';
+import { type AdminCalls, adminCalls } from './calls/calls.ts';
+import { type AdminRefusals, adminRefusals } from './calls/refusals.ts';
+import { type AdminCatalogs, adminCatalogs } from './catalog/catalog.ts';
+import { type AdminChannels, adminChannels } from './channels/channels.ts';
 import type {
   AdminCatalog,
   AdminDeps,
@@ -26,16 +27,16 @@ import type {
   AdminOwnedStore,
   AdminUsage,
 } from './deps.ts';
-import { type AdminKeys, adminKeys } from './keys.ts';
-import { liveFigures, liveTypes } from './live.ts';
+import { type AdminKeys, adminKeys } from './keys/keys.ts';
+import { type AdminOwners, adminOwners } from './keys/owners.ts';
 import { adminNames, type ReadNames } from './names.ts';
-import { adminNow, type ReadNow } from './now.ts';
-import { type AdminOwners, adminOwners } from './owners.ts';
-import { type AdminRefusals, adminRefusals } from './refusals.ts';
-import { type AdminUsageReports, adminUsage } from './usage.ts';
+import { liveFigures, liveTypes } from './now/live.ts';
+import { adminNow, type ReadNow } from './now/now.ts';
+import { type AdminUsageReports, adminUsage } from './usage/usage.ts';
 
 /** The gateway and the host's stores. */
 export interface AdminOptions {
+  /** The gateway whose calls and channels are shown. */
   readonly gateway: Gateway;
   /** The key store itself, not a cache in front of it. */
   readonly keys: AdminKeyStore;
@@ -44,6 +45,7 @@ export interface AdminOptions {
    * this process at once.
    */
   readonly keyCache?: AdminKeyCache;
+  /** The quota store of the gateway: for balances, top-ups and calls in doubt. */
   readonly quota: QuotaStore;
   /** The usage sink. Reports need one for memory or a database. */
   readonly usage?: object;
@@ -72,20 +74,31 @@ export interface AdminOptions {
    * the browser. Days, months and budgets are always those of UTC.
    */
   readonly timeZone?: string;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 
 /** What this host's stores can do. */
 export interface AdminCapabilities {
+  /** The key store can list keys (`page`). */
   readonly listKeys: boolean;
+  /** The key store can issue keys (`issue`). */
   readonly issueKeys: boolean;
+  /** The key store can change keys (`update`). */
   readonly changeKeys: boolean;
+  /** The key store can remove keys (`remove`). */
   readonly removeKeys: boolean;
+  /** The key store has owners. */
   readonly listOwners: boolean;
+  /** Owners can be created and edited. */
   readonly changeOwners: boolean;
+  /** The usage log can sum up calls. */
   readonly usageReports: boolean;
+  /** The usage log can list single calls. */
   readonly usageRecords: boolean;
+  /** Refused requests are counted in a log that can be queried. */
   readonly refusalReports: boolean;
+  /** The catalog can list its models. */
   readonly listModels: boolean;
   /** Weights, priorities and costs of channels can be changed for all processes. */
   readonly changeChannels: boolean;
@@ -100,26 +113,39 @@ export interface AdminCapabilities {
  * write an entry of the audit trail. They throw an `AdminError`.
  */
 export interface Admin {
+  /** The option `title`: what the console is called. */
   readonly title: string;
+  /** The option `currency`, an ISO 4217 code. */
   readonly currency: string | undefined;
+  /** The option `timeZone`, an IANA name. */
   readonly timeZone: string | undefined;
+  /** What this host's stores can do. */
   readonly capabilities: AdminCapabilities;
   /**
    * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
    */
   readonly keyCacheMs: number | undefined;
+  /** The clock that reports and limits of time go by. */
   readonly clock: Clock;
+  /** Issues, lists and changes keys. */
   readonly keys: AdminKeys;
+  /** Creates, lists and changes owners of keys. */
   readonly owners: AdminOwners;
+  /** Lists calls, and ends those in doubt. */
   readonly calls: AdminCalls;
+  /** Sums up calls by key, model, day and more. */
   readonly usage: AdminUsageReports;
+  /** Counts refused requests by reason. */
   readonly refusals: AdminRefusals;
+  /** Shows, tests and switches upstream accounts. */
   readonly channels: AdminChannels;
+  /** Publishes models, and compares versions of them. */
   readonly catalog: AdminCatalogs;
   /** What there is to choose from, for fields that complete names. */
   readonly names: ReadNames;
   /** The current state of this process; longer ranges come from the usage log. */
   readonly now: ReadNow;
+  /** Who has changed what. */
   readonly audit: Audit;
   /** Whether this library, or its gateway, is closed or being closed. */
   isClosing(): boolean;

@@ -2,8 +2,11 @@
 
 export type Cell = string | number | bigint | boolean | undefined;
 
-/** A spreadsheet treats a cell that begins like this as a formula, unless it is a number. */
-const formula = /^(?:[=+@\t\r]|-(?!\d+(?:\.\d+)?$))/;
+/**
+ * A spreadsheet treats a cell that begins like this as a formula, unless it is a number; in Japan
+ * also one with the wide form of such a sign.
+ */
+const formula = /^(?:[=+@\t\r\n＝＋－＠]|-(?!\d+(?:\.\d+)?$))/;
 
 /** Text that a spreadsheet would take for a formula gets a `'` in front; numbers don't. */
 export function csvLine(cells: readonly Cell[]): string {

@@ -4,17 +4,17 @@ import type { Clock } from '../clock.ts';
 import type { Gateway } from '../gateway.ts';
 import type { IssuedKey, IssueKeyOptions } from '../issue-key.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { Catalog } from '../ports/catalog.ts';
-import type { KeyChange, OwnerTable } from '../ports/key-owner.ts';
-import type { KeyPage, KeyPageQuery } from '../ports/key-page.ts';
-import type { ApiKey, KeyStore } from '../ports/key-store.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
-import type { QuotaStore } from '../ports/quota-store.ts';
+import type { KeyChange, OwnerTable } from '../ports/keys/key-owner.ts';
+import type { KeyPage, KeyPageQuery } from '../ports/keys/key-page.ts';
+import type { ApiKey, KeyStore } from '../ports/keys/key-store.ts';
+import type { QuotaStore } from '../ports/limits/quota-store.ts';
+import type { Catalog } from '../ports/models/catalog.ts';
+import type { ListedModel } from '../ports/models/listed-model.ts';
 import type { RefusalQueries } from '../stores/sql/refusal-report.ts';
-import type { UsageQueries } from '../stores/sql/usage-report.ts';
+import type { UsageQueries } from '../stores/sql/usage/report.ts';
 import { invalid } from './admin-error.ts';
-import type { Audit } from './audit.ts';
-import type { Live } from './live.ts';
+import type { Audit } from './audit/audit.ts';
+import type { Live } from './now/live.ts';
 
 /**
  * A key store with the optional methods that operators need. The stores for memory, SQLite and
@@ -23,12 +23,17 @@ import type { Live } from './live.ts';
 export interface AdminKeyStore extends KeyStore {
   /** How long its own cache, here or in another process, serves a key, in ms. */
   readonly ttlMs?: number;
+  /** Stores a new key, and returns its secret this once. */
   issue?(options: IssueKeyOptions): MaybePromise<IssuedKey>;
   /** A member that is undefined in the change is to be removed. */
   update?(id: string, change: KeyChange): MaybePromise<boolean>;
+  /** Removes a key; false if there is none. */
   remove?(id: string): MaybePromise<boolean>;
+  /** The record of a key by its id. */
   get?(id: string): MaybePromise<ApiKey | undefined>;
+  /** The keys that a query selects, in pages. */
   page?(query?: KeyPageQuery): MaybePromise<KeyPage>;
+  /** The owners of keys. Default: an owner is a label. */
   readonly owners?: AdminOwnerTable;
 }
 
@@ -48,6 +53,7 @@ export type AdminUsage = Partial<UsageQueries & RefusalQueries>;
 
 /** A cache of keys in this process that must forget a key when it is changed. */
 export interface AdminKeyCache {
+  /** Drops the key, so that the next request reads its record. */
   forget(keyId: string): void;
   /** Forgets all keys of an owner. */
   forgetKeysOf?(ownerId: string): void;
@@ -81,6 +87,7 @@ interface AdminStores {
 
 /** A page of a list. */
 export interface Page<T> {
+  /** The rows of this page. */
   readonly data: readonly T[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;

@@ -8,11 +8,10 @@ export type {
   StoredCatalog,
 } from '../catalog/catalog-versions.ts';
 export { failureMeanings } from '../failure-meanings.ts';
-export type { FailureMeaning } from '../host-failures.ts';
+export type { FailureMeaning } from '../host/failures.ts';
 export type { AuditLog, AuditPage, AuditQuery, AuditRecord } from '../ports/audit-log.ts';
 export type { PriceJson } from '../prices/price-json.ts';
 export { type MemoryAuditLog, memoryAuditLog } from '../stores/memory/audit-log.ts';
-export type { AccountModel, AccountPage, AccountQuery, AccountRow } from './accounts.ts';
 export {
   type Admin,
   type AdminCapabilities,
@@ -34,15 +33,7 @@ export type {
   AuditListener,
   AuditTrailPage,
   AuditTrailQuery,
-} from './audit.ts';
-export type { TopUp } from './balance-changes.ts';
-export type {
-  AttemptDetail,
-  CallDetail,
-  CallSummary,
-  RefusalSummary,
-  SeenRefusal,
-} from './call-summary.ts';
+} from './audit/audit.ts';
 export type {
   AdminCalls,
   CallListQuery,
@@ -50,22 +41,38 @@ export type {
   CallsOfRequest,
   Resolution,
   Resolved,
-} from './calls.ts';
+} from './calls/calls.ts';
+export type { RefusalCount } from './calls/refusal-counts.ts';
+export type {
+  AdminRefusals,
+  RefusalListQuery,
+  RefusalReason,
+  RefusalReasonsQuery,
+  RefusalReportPage,
+} from './calls/refusals.ts';
+export type {
+  AttemptDetail,
+  CallDetail,
+  CallSummary,
+  RefusalSummary,
+  SeenRefusal,
+} from './calls/summary.ts';
 export type {
   AdminCatalogs,
   CatalogCheck,
   PricePreview,
   VersionDiff,
   VersionRange,
-} from './catalog.ts';
-export type { CatalogChannel, CatalogModel, ModelLimit } from './catalog-models.ts';
-export type { ChannelRow, ModelChannels, ReplicaState } from './channel-list.ts';
-export type { ChannelTested, TestOptions } from './channel-tests.ts';
+} from './catalog/catalog.ts';
+export type { CatalogChannel, CatalogModel, ModelLimit } from './catalog/models.ts';
+export type { AccountModel, AccountPage, AccountQuery, AccountRow } from './channels/accounts.ts';
 export type {
   AdminChannels,
   ChannelChanged,
   ChannelSwitched,
-} from './channels.ts';
+} from './channels/channels.ts';
+export type { ChannelRow, ModelChannels, ReplicaState } from './channels/list.ts';
+export type { ChannelTested, TestOptions } from './channels/tests.ts';
 export type {
   AdminCatalog,
   AdminKeyCache,
@@ -77,21 +84,17 @@ export type {
 export { type AdminHandler, type AdminHandlerOptions, adminHandler } from './http/handler.ts';
 export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
 export type { AdminAccess, AdminSession, Authorize } from './http/request.ts';
-export type { BatchRow, IssuedBatch } from './key-batch.ts';
-export type { KeyEdit } from './key-edit.ts';
-export type { KeyListQuery, KeySort } from './key-list.ts';
-export type { KeyBalance, KeySummary, OwnerOfKey, SubjectBalance } from './key-summary.ts';
+export type { TopUp } from './keys/balance-changes.ts';
+export type { BatchRow, IssuedBatch } from './keys/batch.ts';
+export type { KeyEdit } from './keys/edit.ts';
 export type {
   AdminKeys,
   LimitChange,
   RotatedKey,
   RotateOptions,
   ToppedUpKey,
-} from './keys.ts';
-export type { NowBucket } from './live.ts';
-export type { ChannelFailure, RecentAttempts } from './live-channels.ts';
-export type { NamesOf, NamesQuery, ReadNames } from './names.ts';
-export type { Earlier, Now, NowRange, ReadNow, Today } from './now.ts';
+} from './keys/keys.ts';
+export type { KeyListQuery, KeySort } from './keys/list.ts';
 export type {
   AdminOwners,
   NewOwner,
@@ -100,25 +103,14 @@ export type {
   OwnerListQuery,
   OwnerSummary,
   ToppedUpOwner,
-} from './owners.ts';
-export type { RefusalCount } from './refusal-counts.ts';
-export type {
-  AdminRefusals,
-  RefusalListQuery,
-  RefusalReason,
-  RefusalReasonsQuery,
-  RefusalReportPage,
-} from './refusals.ts';
-export type { Attention, Clause } from './sentence.ts';
-export type {
-  AdminUsageReports,
-  CsvOptions,
-  CsvProgress,
-  UsageListQuery,
-  UsageListRow,
-  UsageReportPage,
-} from './usage.ts';
-export type { WithKnownCost } from './usage-rows.ts';
+} from './keys/owners.ts';
+export type { KeyBalance, KeySummary, OwnerOfKey, SubjectBalance } from './keys/summary.ts';
+export type { NamesOf, NamesQuery, ReadNames } from './names.ts';
+export type { NowBucket } from './now/live.ts';
+export type { ChannelFailure, RecentAttempts } from './now/live-channels.ts';
+export type { Earlier, Now, NowRange, ReadNow, Today } from './now/now.ts';
+export type { Attention, Clause } from './now/sentence.ts';
+export type { WithKnownCost } from './usage/rows.ts';
 export type {
   UsageLatency,
   UsageMeasure,
@@ -127,5 +119,13 @@ export type {
   UsageSeriesRow,
   UsageStep,
   UsageTimesQuery,
-} from './usage-series.ts';
-export type { WalkOptions } from './walk-log.ts';
+} from './usage/series.ts';
+export type {
+  AdminUsageReports,
+  CsvOptions,
+  CsvProgress,
+  UsageListQuery,
+  UsageListRow,
+  UsageReportPage,
+} from './usage/usage.ts';
+export type { WalkOptions } from './usage/walk-log.ts';

@@ -1,9 +1,9 @@
 /** What there is to choose from: keys, models, channels, groups, codes, metadata, by a search. */
 import { errorCodes } from '../errors.ts';
-import { modelChannels } from './channel-list.ts';
+import { modelChannels } from './channels/list.ts';
 import type { AdminDeps } from './deps.ts';
-import { setBounded } from './live.ts';
-import type { AdminUsageReports } from './usage.ts';
+import { setBounded } from './now/live.ts';
+import type { AdminUsageReports } from './usage/usage.ts';
 
 /** What is named: `metadata` for the names in it, `metadata.user` for the values of one of them. */
 export type NamesOf =
@@ -17,6 +17,7 @@ export type NamesOf =
 
 /** Selects names. */
 export interface NamesQuery {
+  /** What the names are of: `key`, `model`, `channel` and so on. */
   readonly of: NamesOf;
   /** Text that a name contains, in any case; of a key also what its store searches by. */
   readonly q?: string;

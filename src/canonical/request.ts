@@ -4,7 +4,7 @@
  * `undefined` if the caller didn't set it.
  */
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { ReasoningEffort } from '../ports/capabilities.ts';
+import type { ReasoningEffort } from '../ports/models/capabilities.ts';
 import type { ProviderData } from './provider-data.ts';
 
 export interface ContentRequest {

@@ -3,6 +3,7 @@ import { isJsonObject, items, type JsonValue, jsonWithBigints, member } from '..
 
 /** A difference between two versions of a catalog. */
 export interface CatalogDifference {
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
   /**
    * The member that differs: `price.input`, `channels.openai-1.weight`. `''` for a model that was
@@ -14,6 +15,7 @@ export interface CatalogDifference {
    * headers are left out, and so is all of a URL but its origin.
    */
   readonly before: string | undefined;
+  /** The value in the later version, shown as `before` is. */
   readonly after: string | undefined;
 }
 

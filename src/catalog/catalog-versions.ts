@@ -12,7 +12,7 @@ import {
 } from '../json.ts';
 import type { Price } from '../money.ts';
 import { type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
-import type { ChannelCost } from '../ports/catalog.ts';
+import type { ChannelCost } from '../ports/models/catalog.ts';
 import { type CatalogDifference, catalogDiff } from './catalog-diff.ts';
 import type { JsonSources } from './model-json.ts';
 import {
@@ -43,7 +43,9 @@ export interface CatalogVersion {
   readonly version: number;
   /** When it was published, in Unix ms. */
   readonly atMs: number;
+  /** Who published it; undefined if nobody was named. */
   readonly actor: string | undefined;
+  /** What the publisher wrote about it; undefined if nothing. */
   readonly note: string | undefined;
   /**
    * What it changed in the version before it, at most 100 differences; undefined for versions of
@@ -56,7 +58,9 @@ export interface CatalogVersion {
 
 /** What may be changed of a published channel; members that are left out stay as they are. */
 export interface ChannelChange {
+  /** Its share of the calls within one priority; 0 takes none. */
   readonly weight?: number;
+  /** Lower is tried first. */
   readonly priority?: number;
   /** What it costs the operator; `null` removes it. */
   readonly cost?: ChannelCost | null;
@@ -116,7 +120,9 @@ export interface CatalogVersions {
 
 /** The models of a version. */
 export interface StoredCatalog {
+  /** The number of the version. */
   readonly version: number;
+  /** The models in JSON, as they were published. */
   readonly models: readonly JsonValue[];
 }
 

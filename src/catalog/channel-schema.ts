@@ -3,8 +3,8 @@
  * with the member's path, and says what to write instead.
  */
 import { z } from 'zod';
-import { type Capabilities, dialectNames, reasoningEfforts } from '../ports/capabilities.ts';
-import type { Channel } from '../ports/catalog.ts';
+import { type Capabilities, dialectNames, reasoningEfforts } from '../ports/models/capabilities.ts';
+import type { Channel } from '../ports/models/catalog.ts';
 import type { Path } from '../ports/problems.ts';
 import { flag, type Members, nanos, oneOf, positive, strict, text, wait } from '../ports/set-up.ts';
 import type { Timeouts } from '../ports/timeouts.ts';
@@ -49,7 +49,7 @@ const credential = z
     'must be the secret alone: remove "Bearer ", which the gateway adds',
   )
   .refine(
-    (value) => typeof value !== 'string' || !/^\$\{[^}]*\}$/.test(value),
+    (value) => typeof value !== 'string' || !/^\$(?:\{[^}]*\}|[A-Z_][A-Z0-9_]*)$/.test(value),
     'is a placeholder in quotation marks, which nothing replaces. Use the value itself, ' +
       'such as process.env.NAME',
   );

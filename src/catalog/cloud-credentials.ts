@@ -3,9 +3,9 @@
  * cloud's own library finds them where the process runs. The libraries are the host's packages.
  */
 import { ConfigurationError } from '../errors.ts';
-import { called, constructed, hostPackage } from '../host-packages.ts';
+import { called, constructed, hostPackage } from '../host/packages.ts';
 import { isJsonObject, type JsonValue, member } from '../json.ts';
-import type { Channel, CredentialAnswer } from '../ports/catalog.ts';
+import type { Channel, CredentialAnswer } from '../ports/models/catalog.ts';
 
 interface Cloud {
   readonly packageName: string;

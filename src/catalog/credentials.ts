@@ -3,8 +3,8 @@ import type { Clock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isJsonObject, type JsonValue, member } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { Channel } from '../ports/catalog.ts';
-import type { Platform } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { Platform } from '../ports/models/platform.ts';
 import { within } from '../ports/within.ts';
 
 export interface CredentialSources {

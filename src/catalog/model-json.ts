@@ -5,10 +5,10 @@
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import { placeOf } from '../platforms/places.ts';
-import type { ListedModel, PriceOfListed, PriceOfName } from '../ports/listed-model.ts';
-import type { Platform } from '../ports/platform.ts';
+import { isNanos } from '../ports/limits/quota-input.ts';
+import type { ListedModel, PriceOfListed, PriceOfName } from '../ports/models/listed-model.ts';
+import type { Platform } from '../ports/models/platform.ts';
 import { formatPath, type Path, type Problem, refuseProblems } from '../ports/problems.ts';
-import { isNanos } from '../ports/quota-input.ts';
 import { priceAt } from '../prices/codec.ts';
 import { cloudOf, type ReadCredential } from './credentials.ts';
 import { modelProblems } from './model-problems.ts';

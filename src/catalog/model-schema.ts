@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import { protocolNames } from '../apis.ts';
-import type { MediaPartTokens, Model } from '../ports/catalog.ts';
+import { rateLimitsSchema, rateRemedyOf } from '../ports/limits/rates-schema.ts';
+import type { MediaPartTokens, Model } from '../ports/models/catalog.ts';
+import { reachMembers } from '../ports/models/reach-members.ts';
 import type { Path } from '../ports/problems.ts';
-import { rateLimitsSchema, rateRemedyOf } from '../ports/rates-schema.ts';
-import { reachMembers } from '../ports/reach-members.ts';
 import { flag, type Members, oneOf, positive, strict } from '../ports/set-up.ts';
 import { priceSchema } from '../prices/schema.ts';
 import { channelRemedyOf, channelSchema, name, ownTimeouts, timeouts } from './channel-schema.ts';

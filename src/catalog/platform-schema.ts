@@ -6,7 +6,7 @@ import type {
   BedrockPlatform,
   Platform,
   VertexPlatform,
-} from '../ports/platform.ts';
+} from '../ports/models/platform.ts';
 import { type Members, oneOf, strict } from '../ports/set-up.ts';
 
 /** A part of a host or a path. */

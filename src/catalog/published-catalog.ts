@@ -4,12 +4,12 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { errorClass, isConfigurationError } from '../errors.ts';
-import { quietListener } from '../event-filter.ts';
-import type { EventListener } from '../events.ts';
-import { warningListener } from '../host-warnings.ts';
+import type { EventListener } from '../events/events.ts';
+import { quietListener } from '../events/filter.ts';
+import { warningListener } from '../host/warnings.ts';
 import { parseJson } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
-import type { PriceOfListed } from '../ports/listed-model.ts';
+import type { PriceOfListed } from '../ports/models/listed-model.ts';
 import { type CatalogTable, type CatalogVersions, catalogVersions } from './catalog-versions.ts';
 import { credentialReader } from './credentials.ts';
 import type { JsonSources } from './model-json.ts';
@@ -24,6 +24,7 @@ export interface PublishedCatalogOptions {
   readonly prices?: PriceOfListed;
   /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
   readonly onEvent?: EventListener;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /** How often the version or the file is checked for changes. Default: every 2 s. */
   readonly pollMs?: number;

@@ -9,8 +9,8 @@ import {
   parseJson,
 } from '../json.ts';
 import type { Price } from '../money.ts';
-import type { Channel, ChannelCost } from '../ports/catalog.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
+import type { Channel, ChannelCost } from '../ports/models/catalog.ts';
+import type { ListedModel } from '../ports/models/listed-model.ts';
 import { checkSetUp } from '../ports/set-up.ts';
 import { priceToJson } from '../prices/codec.ts';
 import type { PriceJson } from '../prices/price-json.ts';
@@ -19,7 +19,15 @@ import { isCloudReference, type ReadCredential } from './credentials.ts';
 import { type JsonSources, modelsFrom } from './model-json.ts';
 
 /** Refers to a secret: an environment variable, or a name that the host resolves. */
-export type CredentialReference = { readonly env: string } | { readonly name: string };
+export type CredentialReference =
+  | {
+      /** The environment variable that has the secret. */
+      readonly env: string;
+    }
+  | {
+      /** What the host resolves to a secret. */
+      readonly name: string;
+    };
 
 /** A channel as stored in the table, with a reference in place of its secret. */
 export interface PublishedChannel extends Omit<Channel, 'credential'> {
@@ -29,7 +37,13 @@ export interface PublishedChannel extends Omit<Channel, 'credential'> {
 /** A model as stored in the table. */
 export interface PublishedModel extends Omit<ListedModel, 'channels' | 'price'> {
   /** Of a wildcard it may be the name of a provider in the list of `prices`. */
-  readonly price: Price | { readonly from: string };
+  readonly price:
+    | Price
+    | {
+        /** The provider's name in the list of `prices`. */
+        readonly from: string;
+      };
+  /** The upstream accounts that serve it, without their secrets. */
   readonly channels: readonly PublishedChannel[];
 }
 

@@ -1,8 +1,8 @@
 /** A catalog of a fixed list of models; to change them, a host gives the gateway a new catalog. */
 import { ConfigurationError } from '../errors.ts';
-import type { Catalog, Model, ProtocolName } from '../ports/catalog.ts';
-import { isModel, type ListedModel } from '../ports/listed-model.ts';
-import { protocolsOf } from '../ports/model-defaults.ts';
+import type { Catalog, Model, ProtocolName } from '../ports/models/catalog.ts';
+import { isModel, type ListedModel } from '../ports/models/listed-model.ts';
+import { protocolsOf } from '../ports/models/model-defaults.ts';
 import { refuseProblems } from '../ports/problems.ts';
 import { modelProblems } from './model-problems.ts';
 import { wildcardsIn } from './wildcards.ts';

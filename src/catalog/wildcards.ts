@@ -1,9 +1,9 @@
 /** The models that the wildcards of a list stand for. */
 import { isConfigurationError } from '../errors.ts';
 import type { Price } from '../money.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
-import { isWildcard, type ListedModel } from '../ports/listed-model.ts';
-import { upstreamModelOf } from '../ports/model-defaults.ts';
+import type { Channel, Model } from '../ports/models/catalog.ts';
+import { isWildcard, type ListedModel } from '../ports/models/listed-model.ts';
+import { upstreamModelOf } from '../ports/models/model-defaults.ts';
 
 /** Bounds the memory, because callers choose the names. */
 const maxNames = 1_000;

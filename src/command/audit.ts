@@ -1,8 +1,9 @@
 /** `tollgate audit`: who changed what, and when. `tollgate console link`: signs another in. */
 
-import { auditTrail } from '../admin/audit.ts';
-import { changedMembers } from '../admin/changed-members.ts';
+import { auditTrail } from '../admin/audit/audit.ts';
+import { changedMembers } from '../admin/audit/changed-members.ts';
 import { given as stated } from '../admin/deps.ts';
+import { pagesOf } from '../admin/pages.ts';
 import { linksPath } from '../console/links.ts';
 import { member } from '../json.ts';
 import type { AuditQuery, AuditRecord } from '../ports/audit-log.ts';
@@ -54,15 +55,16 @@ that x had before. "retention": { "audit": "365d" } of the configuration bounds 
         return exitCodes.done;
       }
       const records: AuditRecord[] = [];
-      let after: string | undefined;
-      do {
-        const page = await trail.list({ ...query, limit: 1_000, ...stated({ after }) });
-        records.push(...page.data);
-        after = page.next;
-      } while (after !== undefined && records.length < maxRecords);
-      if (json) printJson(around, { data: records, complete: after === undefined });
+      const pages = pagesOf((page) => trail.list({ ...query, limit: 1_000, ...page }));
+      let isComplete = true;
+      for await (const { data, next } of pages) {
+        records.push(...data);
+        isComplete = next === undefined;
+        if (records.length >= maxRecords) break;
+      }
+      if (json) printJson(around, { data: records, complete: isComplete });
       else around.out(tableOf(records));
-      if (after !== undefined) around.err('There are more: use --csv, or a shorter time.\n');
+      if (!isComplete) around.err('There are more: use --csv, or a shorter time.\n');
       return exitCodes.done;
     });
   },

@@ -1,14 +1,14 @@
 /** `tollgate catalog …`: publishes, compares and restores versions of a catalog in a database. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { AdminCatalogs } from '../admin/catalog.ts';
+import type { AdminCatalogs } from '../admin/catalog/catalog.ts';
 import { given as stated } from '../admin/deps.ts';
 import type { CatalogDifference } from '../catalog/catalog-diff.ts';
 import type { CatalogVersion } from '../catalog/catalog-versions.ts';
 import { modelsIn } from '../catalog/json-file-catalog.ts';
 import { ConfigurationError, isConfigurationError } from '../errors.ts';
+import { thrownCode } from '../events/thrown.ts';
 import { type JsonValue, member, parseJson } from '../json.ts';
-import { thrownCode } from '../thrown.ts';
 import {
   type Command,
   CommandError,

@@ -3,13 +3,13 @@
  * switches and tests; and the command that resolves a call in the running process.
  */
 import type { Admin } from '../admin/admin.ts';
-import type { ChannelTested } from '../admin/channel-tests.ts';
+import type { ChannelTested } from '../admin/channels/tests.ts';
 import { given as stated } from '../admin/deps.ts';
 import { isJsonObject, items, type JsonValue, member, withoutBigints } from '../json.ts';
-import type { Channel } from '../ports/catalog.ts';
-import type { ListedModel } from '../ports/listed-model.ts';
-import { upstreamModelOf } from '../ports/model-defaults.ts';
-import { platformText } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { ListedModel } from '../ports/models/listed-model.ts';
+import { upstreamModelOf } from '../ports/models/model-defaults.ts';
+import { platformText } from '../ports/models/platform.ts';
 import { formatMoney } from '../prices/amount.ts';
 import {
   amountOf,

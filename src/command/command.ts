@@ -2,7 +2,7 @@
  * What the commands of `npx tollgate` share: their form, the process around them, their errors, and
  * the values of options that several of them have.
  */
-import { utcTime } from '../admin/key-texts.ts';
+import { utcTime } from '../admin/keys/texts.ts';
 import type { Clock } from '../clock.ts';
 import { money } from '../prices/amount.ts';
 import type { Environment } from './config/environment.ts';

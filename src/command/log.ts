@@ -5,12 +5,12 @@
 
 import { appendFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { AuditListener } from '../admin/audit.ts';
+import type { AuditListener } from '../admin/audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import { isError } from '../errors.ts';
-import type { EventListener, GatewayEvent } from '../events.ts';
-import { logEvents } from '../log-events.ts';
-import { thrownCode } from '../thrown.ts';
+import type { EventListener, GatewayEvent } from '../events/events.ts';
+import { logEvents } from '../events/log.ts';
+import { thrownCode } from '../events/thrown.ts';
 import { CommandError, exitCodes } from './command.ts';
 import { logLevels, type ServeConfig } from './config/config.ts';
 import { withCommand } from './output.ts';

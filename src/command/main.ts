@@ -2,7 +2,7 @@
 /** The program `tollgate`: connects the commands to the process. */
 import { userInfo } from 'node:os';
 import { systemClock } from '../clock.ts';
-import { thrownCode } from '../thrown.ts';
+import { thrownCode } from '../events/thrown.ts';
 import type { Surroundings } from './command.ts';
 import { commands } from './commands.ts';
 import { runProgram } from './program.ts';

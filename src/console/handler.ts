@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Admin } from '../admin/admin.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin/admin-error.ts';
-import type { AuditSubject } from '../admin/audit.ts';
+import type { AuditSubject } from '../admin/audit/audit.ts';
 import { given } from '../admin/deps.ts';
 import { type AdminHandler, adminHandler, mounted } from '../admin/http/handler.ts';
 import { reportedError, sendJson } from '../admin/http/reply.ts';
@@ -39,8 +39,16 @@ interface ConsoleMount {
 /** Where the console is mounted, and who may use it: one of `authorize` and `signIn`. */
 export type ConsoleHandlerOptions<R extends IncomingMessage = IncomingMessage> = ConsoleMount &
   (
-    | { /** The host's own sign-in. */ readonly authorize: Authorize<R>; readonly signIn?: never }
-    | { /** {@link consoleSignIn}. */ readonly signIn: ConsoleSignIn; readonly authorize?: never }
+    | {
+        /** The host's own sign-in: says who sends a request, and what they may do. */
+        readonly authorize: Authorize<R>;
+        readonly signIn?: never;
+      }
+    | {
+        /** What `consoleSignIn` returns: sign-in by a link that works once. */
+        readonly signIn: ConsoleSignIn;
+        readonly authorize?: never;
+      }
   );
 
 const aPath = 'must be a path of letters, digits and . _ ~ -: /console';

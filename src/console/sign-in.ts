@@ -9,11 +9,12 @@ import { z } from 'zod';
 import { type AdminAccess, targetOf } from '../admin/http/request.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
-import { aClock, checkMakerOptions, strict, text } from '../ports/set-up.ts';
+import { aClock, checkMakerOptions, strict, visibleText } from '../ports/set-up.ts';
 import { digestSecret } from '../secret.ts';
 
 /** Options of {@link consoleSignIn}. */
 export interface ConsoleSignInOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 
@@ -42,9 +43,18 @@ export interface ConsoleSignIn {
 /** The result of exchanging a token. */
 export type ConsoleExchange =
   /** `actor`: who has signed in. */
-  | { readonly sessionId: string; readonly actor: string }
+  | {
+      /** The secret of the new session, for a cookie. */
+      readonly sessionId: string;
+      /** Who has signed in, for the audit trail. */
+      readonly actor: string;
+    }
   | { readonly refused: 'unknown' }
-  | { readonly refused: 'too_many'; readonly retryAfterMs: number };
+  | {
+      readonly refused: 'too_many';
+      /** How long to wait before the next attempt, in ms. */
+      readonly retryAfterMs: number;
+    };
 
 const optionsSchema = strict('must be an object', {
   clock: aClock.optional(),
@@ -52,7 +62,7 @@ const optionsSchema = strict('must be an object', {
 
 /** Without `via`: a session is a cookie, which browsers also send for the pages of other sites. */
 const accessSchema = strict('must be { actor, can }', {
-  actor: text('must be the name of who signs in'),
+  actor: visibleText('must be the name of who signs in'),
   can: z.enum(['read', 'manage'], "must be 'read' or 'manage'"),
 } satisfies Record<Exclude<keyof AdminAccess, 'via'>, z.ZodType>);
 

@@ -6,7 +6,7 @@ import {
   type Capabilities,
   type ReasoningEffort,
   reasoningEfforts,
-} from '../ports/capabilities.ts';
+} from '../ports/models/capabilities.ts';
 
 /** A flag that only one dialect reads has a harmless value in the others. */
 export type ResolvedCapabilities = { readonly [Flag in keyof Capabilities]-?: Capabilities[Flag] };

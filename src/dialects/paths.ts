@@ -3,7 +3,7 @@
  * alone, without loading the wire formats.
  */
 import type { Framing, OperationName } from '../apis.ts';
-import type { DialectName } from '../ports/capabilities.ts';
+import type { DialectName } from '../ports/models/capabilities.ts';
 import { resourcePath } from './gemini/resource.ts';
 
 /** Path and query below the channel's base URL. */

@@ -8,7 +8,7 @@ import { jsonText } from '../canonical/raw-json.ts';
 import type { MediaPart, OutputFormat, TextPart, ToolChoice } from '../canonical/request.ts';
 import { invalidRequest } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../json.ts';
-import { type ReasoningEffort, reasoningEfforts } from '../ports/capabilities.ts';
+import { type ReasoningEffort, reasoningEfforts } from '../ports/models/capabilities.ts';
 import { notPortable } from './not-portable.ts';
 
 export function refuse(param: string, sentence: string): never {

@@ -1,5 +1,5 @@
 /** Maps names to dialects. To add a dialect, add a folder and a row here. */
-import type { DialectName } from '../ports/capabilities.ts';
+import type { DialectName } from '../ports/models/capabilities.ts';
 import { anthropic } from './anthropic/dialect.ts';
 import type { Dialect } from './dialect.ts';
 import { gemini } from './gemini/dialect.ts';

@@ -2,7 +2,7 @@
  * Capabilities of well-known servers that speak OpenAI's dialect, to be spread into a channel. Only
  * the differences from OpenAI are listed; a host can override any of them after the spread.
  */
-import type { Capabilities } from '../ports/capabilities.ts';
+import type { Capabilities } from '../ports/models/capabilities.ts';
 
 /** The vendors that have a preset. */
 export type Vendor =

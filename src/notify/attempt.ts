@@ -2,9 +2,9 @@
 import type { Clock } from '../clock.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
 import { isUpstreamError, UpstreamError } from '../errors.ts';
-import type { NotificationFailure } from '../notification-types.ts';
+import type { NotificationFailure } from '../events/notification-types.ts';
+import { swallowErrors } from '../events/thrown.ts';
 import type { UpstreamBody, UpstreamClient, UpstreamResponse } from '../ports/upstream-client.ts';
-import { swallowErrors } from '../thrown.ts';
 import type { Message } from './messages.ts';
 import { signedHeaders } from './signature.ts';
 

@@ -3,8 +3,8 @@
  * later. The queue is in memory: what waits is lost when the process ends.
  */
 import type { Clock } from '../clock.ts';
-import type { EventOf } from '../events.ts';
-import type { NotificationFailure } from '../notification-types.ts';
+import type { EventOf } from '../events/events.ts';
+import type { NotificationFailure } from '../events/notification-types.ts';
 import type { AttemptResult } from './attempt.ts';
 import { importance, type Message } from './messages.ts';
 

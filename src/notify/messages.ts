@@ -3,9 +3,9 @@
  * see the same cause, and retries, send the same id, and a receiver keeps one.
  */
 import { hash } from 'node:crypto';
-import type { EventOf } from '../events.ts';
+import type { EventOf } from '../events/events.ts';
+import type { NotificationType } from '../events/notification-types.ts';
 import { withoutBigints } from '../json.ts';
-import type { NotificationType } from '../notification-types.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { ChannelStatus } from '../upstream/channel-status.ts';
 

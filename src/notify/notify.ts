@@ -1,9 +1,9 @@
 /** Posts notifications about a gateway: a listener of its events, which costs calls nothing. */
 import { systemClock } from '../clock.ts';
-import type { EventOf, EventType, GatewayEvent } from '../events.ts';
+import type { EventOf, EventType, GatewayEvent } from '../events/events.ts';
+import type { NotificationType } from '../events/notification-types.ts';
+import { swallowErrors } from '../events/thrown.ts';
 import type { Gateway } from '../gateway.ts';
-import type { NotificationType } from '../notification-types.ts';
-import { swallowErrors } from '../thrown.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
 import { type AttemptResult, attempt, type Endpoint } from './attempt.ts';
 import { ChannelWatch } from './channel-watch.ts';

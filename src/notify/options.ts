@@ -1,6 +1,6 @@
 /** The options of `notify`. */
 import type { Clock } from '../clock.ts';
-import type { NotificationType } from '../notification-types.ts';
+import type { NotificationType } from '../events/notification-types.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 
 /** The types of notifications that a configuration can choose from. */

@@ -13,7 +13,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { EventOf } from '../events.ts';
+import type { EventOf } from '../events/events.ts';
 import type { Usage } from '../money.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { cacheWriteAttribute, genAi, own, usageAttributes } from './names.ts';

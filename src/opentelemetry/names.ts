@@ -4,8 +4,8 @@
  * needs a change of this file only.
  */
 import type { OperationName } from '../apis.ts';
-import type { DialectName } from '../ports/capabilities.ts';
-import type { ProtocolName } from '../ports/catalog.ts';
+import type { DialectName } from '../ports/models/capabilities.ts';
+import type { ProtocolName } from '../ports/models/catalog.ts';
 
 export const scopeName = 'tollgate';
 

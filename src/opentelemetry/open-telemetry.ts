@@ -12,11 +12,12 @@ import {
   trace,
   ValueType,
 } from '@opentelemetry/api';
-import type { EventOf, GatewayEvent } from '../events.ts';
+import type { EventOf, GatewayEvent } from '../events/events.ts';
+import { checkSource } from '../events/filter.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Usage } from '../money.ts';
 import { packageVersion } from '../package-version.ts';
-import type { DialectName } from '../ports/capabilities.ts';
+import type { DialectName } from '../ports/models/capabilities.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import {
   cacheWritesOf,
@@ -64,11 +65,14 @@ export interface OpenTelemetryWatch {
  * Makes a span for each call, as a child of the active span, and records metrics, until it is
  * stopped. Without a registered SDK it does nothing. Register the SDK first: a meter that was
  * obtained before that records nothing.
+ *
+ * @throws ConfigurationError if it is not given a gateway
  */
 export function openTelemetry(
   gateway: Pick<Gateway, 'subscribe'>,
   options: OpenTelemetryOptions = {},
 ): OpenTelemetryWatch {
+  checkSource('openTelemetry', gateway);
   const { tracerProvider = trace, meterProvider = metrics } = options;
   const calls = new OpenCalls();
   const watch: Watch = {

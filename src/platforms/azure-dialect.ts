@@ -8,7 +8,7 @@ import type { FailureReport } from '../dialects/taps/tap.ts';
 import { vendorCapabilities } from '../dialects/vendors.ts';
 import type { HeaderMap } from '../http.ts';
 import { isJsonObject, type JsonValue, member, nonEmpty } from '../json.ts';
-import type { AzureApi, AzurePlatform } from '../ports/platform.ts';
+import type { AzureApi, AzurePlatform } from '../ports/models/platform.ts';
 import { messagesEdits } from './anthropic-betas.ts';
 import { isOnlyV1 } from './azure.ts';
 

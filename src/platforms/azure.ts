@@ -1,13 +1,16 @@
 /** OpenAI's and Anthropic's models on Azure: their hosts. */
-import type { Channel } from '../ports/catalog.ts';
-import type { AzureOptions, AzurePlatform, HostedChannel } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { AzureOptions, AzurePlatform, HostedChannel } from '../ports/models/platform.ts';
+import { checkPlatform } from './check-platform.ts';
 
 /**
  * The members of a channel whose models are hosted on Azure, to be spread into it:
  * `{ id: 'eu', credential, ...azure({ kind: 'v1', resource: 'contoso', deployment: 'gpt-eu' }) }`.
  */
-export function azure({ deployment, ...options }: AzureOptions): HostedChannel {
-  const platform: AzurePlatform = { name: 'azure', ...options };
+export function azure(options: AzureOptions): HostedChannel {
+  checkPlatform('azure', options, "{ kind: 'v1', resource: 'contoso' }");
+  const { deployment, ...place } = options;
+  const platform: AzurePlatform = { name: 'azure', ...place };
   const named = deployment === undefined ? {} : { upstreamModel: deployment };
   return { ...placeOnAzure(platform), platform, ...named };
 }

@@ -2,8 +2,8 @@
  * Where the models of each platform are, by its options. Apart from the dialects there, which
  * stores that read catalogs have no use for.
  */
-import type { Channel } from '../ports/catalog.ts';
-import type { Platform } from '../ports/platform.ts';
+import type { Channel } from '../ports/models/catalog.ts';
+import type { Platform } from '../ports/models/platform.ts';
 import { placeOnAzure } from './azure.ts';
 import { placeOnBedrock } from './bedrock/bedrock.ts';
 import { placeOnVertex } from './vertex.ts';

@@ -1,7 +1,7 @@
 /** Loads the code of the platforms that the channels of a gateway are on. */
 import type { Dialect } from '../dialects/dialect.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
-import type { Platform } from '../ports/platform.ts';
+import type { Channel, Model } from '../ports/models/catalog.ts';
+import type { Platform } from '../ports/models/platform.ts';
 
 /** Returns a dialect as the upstreams of a channel's platform speak it. */
 type Host = (dialect: Dialect, channel: HostedBy) => Dialect;

@@ -12,7 +12,7 @@ import type { FailureReport } from '../dialects/taps/tap.ts';
 import { vendorCapabilities } from '../dialects/vendors.ts';
 import { GatewayError } from '../errors.ts';
 import { items, member } from '../json.ts';
-import type { VertexPlatform } from '../ports/platform.ts';
+import type { VertexPlatform } from '../ports/models/platform.ts';
 import { apiVersion, betaHeader, claudeEdits } from './anthropic-betas.ts';
 
 /** The dialect as Vertex AI speaks it. */

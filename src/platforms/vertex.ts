@@ -1,9 +1,12 @@
 /** Models on Google Cloud's Vertex AI: the hosts of its locations. */
-import type { Channel } from '../ports/catalog.ts';
-import type { HostedChannel, VertexPlatform } from '../ports/platform.ts';
+
+import type { Channel } from '../ports/models/catalog.ts';
+import type { HostedChannel, VertexPlatform } from '../ports/models/platform.ts';
+import { checkPlatform } from './check-platform.ts';
 
 /** The members of a channel whose models are hosted on Vertex AI, to be spread into it. */
 export function vertex(options: Omit<VertexPlatform, 'name'>): HostedChannel {
+  checkPlatform('vertex', options, "{ kind: 'google', project: 'my-project' }");
   const platform: VertexPlatform = { name: 'vertex', ...options };
   return { ...placeOnVertex(platform), platform };
 }

@@ -24,10 +24,13 @@ export interface AuditRecord {
 
 /** Selects records, all of them by default. */
 export interface AuditQuery {
+  /** Only what this person did. */
   readonly actor?: string;
   /** An action: `key.limit`; or all of a kind: `key`. */
   readonly action?: string;
+  /** Only changes of this key, owner, channel or batch, by its id. */
   readonly target?: string;
+  /** Only those that ended so. */
   readonly outcome?: AuditRecord['outcome'];
   /** Unix ms, inclusive. */
   readonly fromMs?: number;
@@ -41,6 +44,7 @@ export interface AuditQuery {
 
 /** A page of records, the latest first. */
 export interface AuditPage {
+  /** The records of this page, the latest first. */
   readonly records: readonly AuditRecord[];
   /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;

@@ -16,7 +16,9 @@ export type Promised<Port> = {
 
 /** Deadline and abort signal of a port call. */
 export interface CallOptions {
+  /** Aborts when the answer is no longer needed. */
   readonly signal?: AbortSignal;
+  /** How long the caller waits for the answer, in ms. */
   readonly timeoutMs?: number;
 }
 
@@ -34,8 +36,11 @@ export class StoreUnavailable extends Error {
   constructor(
     message: string,
     details: {
+      /** Whether the operation may have taken effect. Default: `unknown`. */
       readonly outcome?: 'not_done' | 'unknown';
+      /** The database's code: an SQLSTATE, an errno. */
       readonly code?: string | undefined;
+      /** What the database's client threw. */
       readonly cause?: unknown;
     } = {},
   ) {

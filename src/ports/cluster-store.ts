@@ -10,6 +10,7 @@ export const replicaTtlMs = 60_000;
 
 /** The health of a channel in one replica, or of one model on it. */
 export interface ReplicaChannel extends HealthStatus {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
   /** The channel's name for the model; undefined for the whole channel. */
   readonly upstreamModel: string | undefined;
@@ -39,7 +40,9 @@ export interface Replica extends ReplicaReport {
 
 /** Whether an operator has disabled a channel, in all replicas. */
 export interface ChannelSwitch {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
+  /** Whether the channel is off and takes no calls. */
   readonly isOff: boolean;
   /** Who switched it, up to 256 characters. */
   readonly actor: string;

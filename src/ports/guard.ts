@@ -4,8 +4,8 @@
  */
 import type { OperationName } from '../apis.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
-import type { Model, ProtocolName } from './catalog.ts';
-import type { ApiKey } from './key-store.ts';
+import type { ApiKey } from './keys/key-store.ts';
+import type { Model, ProtocolName } from './models/catalog.ts';
 
 /** A call that a guard looks at. */
 export interface GuardedCall {
@@ -15,6 +15,7 @@ export interface GuardedCall {
   readonly model: Model;
   /** The API that the caller used; the members of the body are those of this API. */
   readonly protocol: ProtocolName;
+  /** What the API is asked to do, such as `content` or `embed`. */
   readonly operation: OperationName;
   /**
    * The request body as parsed JSON, frozen at every level. Parsed at the first use, so a guard

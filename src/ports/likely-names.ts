@@ -52,11 +52,16 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['completion', 'output'],
 ]);
 
+/** What names of amounts and times end in. */
+const units = ['ms', 'nanos', 'bytes', 'seconds'];
+
 /** The name that is nearest to a misspelt one; undefined if none is near. */
 export function likeliestName(name: string, names: readonly string[]): string | undefined {
   const written = plain(name);
   const other = otherNames.get(written);
   if (other !== undefined && names.includes(other)) return other;
+  const withUnit = names.find((one) => units.some((unit) => plain(one) === written + unit));
+  if (withUnit !== undefined) return withUnit;
   const [best] = [...new Set(names)]
     .map((one) => ({ one, distance: distanceOf(written, plain(one)) }))
     .filter(({ one, distance }) => distance <= Math.min(2, Math.floor(one.length / 3)))

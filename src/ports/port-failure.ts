@@ -3,8 +3,11 @@ import type { PortName } from './port-names.ts';
 
 /** A port threw, timed out, or returned a value that its contract does not allow. */
 export interface PortFailure {
+  /** The `x-request-id` of the reply; undefined outside of a request. */
   readonly requestId: string | undefined;
+  /** The option of `createGateway` that holds the port. */
   readonly port: PortName;
+  /** The method of the port that was called. */
   readonly operation: string;
   /**
    * The name of what was thrown, if it is one of this package, JavaScript or Node, and else

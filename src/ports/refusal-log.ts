@@ -5,7 +5,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
-import type { ProtocolName } from './catalog.ts';
+import type { ProtocolName } from './models/catalog.ts';
 
 /**
  * Stands for the key, the group and the model of refusals that are counted together: those beyond
@@ -31,6 +31,7 @@ export interface RecordedRefusals {
    * the catalog.
    */
   readonly modelId: string | undefined;
+  /** The error that callers got, as in docs/errors.md. */
   readonly code: ErrorCode;
   /** More specific than the code. */
   readonly reason: FailureReason | undefined;

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import { likeliestName, namesAt } from './likely-names.ts';
+import { isName, isNanos, isPrintableId, printableId } from './limits/quota-input.ts';
 import { formatPath, type Path, type Problem } from './problems.ts';
-import { isName, isNanos, isPrintableId, printableId } from './quota-input.ts';
 
 /**
  * How problems are worded. A remedy is a sentence without its full stop; undefined where the
@@ -121,7 +121,17 @@ export function sentenceOf(
   const sentence = isMissing
     ? reason.message.replace(/^must /, 'is missing, and must ')
     : reason.message;
-  return remedy === undefined ? `${sentence}.` : `${sentence}. ${remedy}.`;
+  return `${sentence}.${guessOf(reason)}${remedy === undefined ? '' : ` ${remedy}.`}`;
+}
+
+/** The legal value that a misspelt one may stand for. */
+function guessOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return '';
+  const meant = likeliestName(
+    issue.input,
+    issue.values.filter((value) => typeof value === 'string'),
+  );
+  return meant === undefined ? '' : ` Did you mean '${meant}'?`;
 }
 
 /** Requires a schema for every member of a type, so that a new one can't be forgotten. */
@@ -214,6 +224,11 @@ export const aClock: z.ZodType = methods('now', 'monotonicMs', 'every');
 /** Text of at least one character, without control characters. */
 export function text(message: string): z.ZodType<string> {
   return matching(/^\P{Cc}+$/u, message);
+}
+
+/** Text in which there is something to see, such as who makes a change. */
+export function visibleText(message: string): z.ZodType<string> {
+  return text(message).refine((value) => value.trim() !== '', message);
 }
 
 const currencyForm = 'must be the ISO 4217 code of a currency: USD';

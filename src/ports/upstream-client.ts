@@ -6,11 +6,13 @@ import type { HeaderMap } from '../http.ts';
 
 /** An HTTP request to an upstream. */
 export interface UpstreamRequest {
+  /** The HTTP method. */
   readonly method: 'POST' | 'GET' | 'DELETE';
   /** `https://api.openai.com` */
   readonly origin: string;
   /** Path and query, encoded. */
   readonly path: string;
+  /** With lower-case names, the credential's among them. */
   readonly headers: HeaderMap;
   /** The body in pieces, which are sent in this order. */
   readonly body: readonly Uint8Array[];
@@ -32,7 +34,9 @@ export interface UpstreamRequest {
  * Receives a body's chunks as they arrive: any number of `write` calls, then one `end` or `fail`.
  */
 export interface ByteSink {
+  /** Takes the next chunk. */
   write(chunk: Uint8Array): void;
+  /** The body is complete. */
   end(): void;
   /** The body broke off. The error is an `UpstreamError`. */
   fail(error: Error): void;
@@ -47,7 +51,9 @@ export interface UpstreamBody {
   takeWhole(limit: number): Uint8Array | undefined;
   /** Begins delivery, in order. Bytes that arrived before are delivered first, synchronously. */
   start(sink: ByteSink): void;
+  /** Asks for no more chunks; a few may still arrive. */
   pause(): void;
+  /** Asks for chunks again. */
   resume(): void;
   /** Ends the request; nothing more is delivered. */
   abort(): void;
@@ -55,6 +61,7 @@ export interface UpstreamBody {
 
 /** An upstream's response: its head, and a body that is still arriving. */
 export interface UpstreamResponse {
+  /** The HTTP status. */
   readonly status: number;
   /**
    * The gateway reads `content-type`, `retry-after`, `retry-after-ms`, `date` and, for errors of
@@ -62,6 +69,7 @@ export interface UpstreamResponse {
    * `content-encoding`.
    */
   readonly headers: HeaderMap;
+  /** The body, of which nothing has been delivered yet. */
   readonly body: UpstreamBody;
 }
 

@@ -4,11 +4,12 @@
  */
 import type { FailureReason } from '../failure-reasons.ts';
 import type { Nanos, Price, Usage } from '../money.ts';
-import type { ProtocolName } from './catalog.ts';
-import type { ChargeBasis } from './quota-store.ts';
+import type { ChargeBasis } from './limits/quota-store.ts';
+import type { ProtocolName } from './models/catalog.ts';
 
 /** One attempt on one channel. */
 export interface CallAttempt {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
   /**
    * The HTTP status that the upstream sent, or undefined if none arrived: 200 also for a reply that
@@ -22,13 +23,17 @@ export interface CallAttempt {
   readonly reason: FailureReason | undefined;
   /** The attempt may have run upstream, at least in part, and may be billed to the account. */
   readonly mayHaveRun: boolean;
+  /** From the choice of the channel to the end of the attempt, in ms. */
   readonly durationMs: number;
 }
 
 /** The amount held on one subject of a key for a call; 0 for a line that only counts calls. */
 export interface RecordedLine {
+  /** The subject of the key that the amount is held on. */
   readonly subject: string;
+  /** `''` for `total`, else `2026-11`, `2026-11-20`, `2026-W47` or `2026-11.15`. */
   readonly period: string;
+  /** What was held on it, in nanos. */
   readonly heldNanos: Nanos;
 }
 
@@ -66,33 +71,50 @@ export interface UsageRecord {
   readonly requestId: string;
   /** The id of the hold in the quota store. */
   readonly reservationId: string;
-  /** The partition of that hold, and its lines: `resolveUnknown` needs them to end it. */
+  /** The shard of the quota store that holds its subjects; `resolveUnknown` needs it. */
   readonly partition: string;
+  /** The lines of that hold. */
   readonly lines: readonly RecordedLine[];
+  /** The key, by its id; never its secret. */
   readonly keyId: string;
+  /** The group of the key at the time of the call. */
   readonly group: string;
+  /** The host's labels of the key, and of a guard; undefined if there are none. */
   readonly metadata: Readonly<Record<string, string>> | undefined;
+  /** The API of the call, such as `chat` or `responses`. */
   readonly protocol: ProtocolName;
+  /** Whether the caller asked for a stream. */
   readonly streamed: boolean;
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
+  /** The account that served the call, or was tried last; undefined if none was. */
   readonly channelId: string | undefined;
+  /** The channel's name for the model; undefined if no channel was tried. */
   readonly upstreamModel: string | undefined;
+  /** One for each channel that was tried, in order. */
   readonly attempts: readonly CallAttempt[];
+  /** When the call began, in Unix ms. */
   readonly startedAtMs: number;
+  /** From its beginning to its end, in ms. */
   readonly durationMs: number;
   /** Time from the call's start to the first byte sent to the caller. */
   readonly firstByteMs: number | undefined;
   /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
+  /** How the call ended. */
   readonly outcome: CallOutcome;
   /**
    * The detailed reason of a failure; or `upstream_count` for a complete embeddings reply that has
    * another number of vectors than the call has inputs.
    */
   readonly reason: FailureReason | undefined;
+  /** The tokens or images of the call; undefined if it did not run, or nobody knows. */
   readonly usage: Usage | undefined;
+  /** Where the charge comes from. */
   readonly basis: ChargeBasis;
+  /** What was held for the call, in nanos, in full on each of its subjects. */
   readonly heldNanos: Nanos;
+  /** What the call is charged, in nanos, in full on each of its subjects. */
   readonly chargeNanos: Nanos;
   /**
    * The operator's cost of the call, by the `cost` of the channel that served it and the same

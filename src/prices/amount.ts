@@ -30,6 +30,9 @@ export function nanosOf(units: unknown): Nanos | undefined {
 
 /** Formats nanos as a decimal string without trailing zeros; the reverse of {@link money}. */
 export function formatMoney(nanos: bigint): string {
+  if (typeof nanos !== 'bigint') {
+    throw new ConfigurationError('formatMoney: the amount must be a bigint of nanos.');
+  }
   if (nanos < 0n) return `-${formatMoney(-nanos)}`;
   const decimals = String(nanos % nanosPerUnit)
     .padStart(9, '0')

@@ -18,6 +18,7 @@ import { factorOf, nanosPerUnit } from './amount.ts';
 export interface PricedRequest {
   /** The size and quality of the requested images. */
   readonly size?: string | undefined;
+  /** The quality of the requested images. */
   readonly quality?: string | undefined;
   /** The members in the request that cost extra, each once; see `MemberPrice`. */
   readonly members?: readonly CostMember[] | undefined;

@@ -13,8 +13,14 @@ export interface PublicPriceList {
   calcPrice(
     usage: Readonly<Record<string, number>>,
     modelId: string,
-    options: { readonly providerId: string },
-  ): { readonly model_price: object } | null;
+    options: {
+      /** The provider's name in the list: `openai`. */
+      readonly providerId: string;
+    },
+  ): {
+    /** The prices of the model, as the list has them. */
+    readonly model_price: object;
+  } | null;
 }
 
 /** Returns the price of a provider's model: `priceOf('anthropic', 'claude-sonnet-4-5')`. */
@@ -55,6 +61,12 @@ const ignoredRates: ReadonlySet<string> = new Set([
  * for one that is not priced by tokens.
  */
 export function pricesFrom(list: PublicPriceList): PriceOf {
+  if (typeof list?.calcPrice !== 'function') {
+    throw new ConfigurationError(
+      'pricesFrom: list must be an object with calcPrice(). Use ' +
+        "`import * as list from '@pydantic/genai-prices'`.",
+    );
+  }
   return (providerId, modelId) => {
     const found = list.calcPrice({ input_tokens: 0, output_tokens: 0 }, modelId, { providerId });
     const name = `${providerId}/${modelId}`;

@@ -11,7 +11,7 @@ import {
   type TokenPrice,
   type TokenRates,
 } from '../money.ts';
-import type { ChannelCost } from '../ports/catalog.ts';
+import type { ChannelCost } from '../ports/models/catalog.ts';
 import { type Members, nanos, positive, strict, text } from '../ports/set-up.ts';
 import { amountForm, factorOf, nanosOf } from './amount.ts';
 import type { PriceJson } from './price-json.ts';

@@ -2,7 +2,7 @@
  * All metrics, in one table: what they count, their labels, and their buckets. Names follow the
  * conventions of Prometheus: base units, and `_total` for counters.
  */
-import type { EventOf } from '../events.ts';
+import type { EventOf } from '../events/events.ts';
 
 /** One metric. Its name has no prefix here. */
 export interface MetricDefinition {

@@ -1,6 +1,7 @@
 /** The metrics of a gateway on the host's Registry of prom-client. */
 import { ConfigurationError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
+import { checkSource } from '../events/filter.ts';
 import type { Gateway } from '../gateway.ts';
 import { healthStates, worstState } from '../ports/health-status.ts';
 import {
@@ -74,6 +75,7 @@ export function prometheusMetrics(
   options: PrometheusOptions,
 ): PrometheusMetrics {
   checkRegister(options);
+  checkSource('prometheusMetrics', gateway);
   const { register, prefix = 'tollgate_', labels = {}, maxLabelValues = 200 } = options;
   checkOptions(prefix, labels, maxLabelValues);
   const counts = countEvents(maxLabelValues);

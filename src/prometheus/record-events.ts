@@ -1,7 +1,7 @@
 /** Counts events into the counters and histograms of one gateway, whose series are bounded. */
 import { isErrorClass } from '../errors.ts';
-import { defaultLevels } from '../event-filter.ts';
-import type { EventListener, EventType, GatewayEvent } from '../events.ts';
+import type { EventListener, EventType, GatewayEvent } from '../events/events.ts';
+import { defaultLevels } from '../events/filter.ts';
 import type { Usage } from '../money.ts';
 import { isInDoubt, type UsageRecord } from '../ports/usage-sink.ts';
 import {

@@ -10,7 +10,7 @@
  * is also checked inside `extra_body`, which some servers merge into the body.
  */
 import type { CostMember } from '../money.ts';
-import type { ReachMember } from '../ports/reach-members.ts';
+import type { ReachMember } from '../ports/models/reach-members.ts';
 
 export type GuardedRow = GuardedPlaces &
   (

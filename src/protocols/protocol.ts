@@ -18,8 +18,8 @@ import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
-import type { Channel, Model, ProtocolName } from '../ports/catalog.ts';
-import type { ClaimInput } from '../ports/idempotency-store.ts';
+import type { Channel, Model, ProtocolName } from '../ports/models/catalog.ts';
+import type { ClaimInput } from '../ports/replies/idempotency-store.ts';
 
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];

@@ -5,7 +5,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
-import type { ProtocolName } from '../ports/catalog.ts';
+import type { ProtocolName } from '../ports/models/catalog.ts';
 import { isLikeOwnSecret } from '../secret.ts';
 import {
   anthropicCaller,

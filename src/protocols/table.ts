@@ -1,7 +1,7 @@
 /** The table of the APIs that the gateway serves. A new one is a folder and a row here. */
 
 import type { FurtherRow } from '../apis.ts';
-import type { ProtocolName } from '../ports/catalog.ts';
+import type { ProtocolName } from '../ports/models/catalog.ts';
 import { chat } from './chat/protocol.ts';
 import { embeddings } from './embeddings/protocol.ts';
 import { images } from './images/protocol.ts';

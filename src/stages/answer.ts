@@ -3,11 +3,11 @@
  * caller's clients expect.
  */
 import { GatewayError } from '../errors.ts';
+import { swallowErrors } from '../events/thrown.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../http.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
 import type { Routes } from '../protocols/routes.ts';
-import { swallowErrors } from '../thrown.ts';
 import type { Received, RequestProgress } from './call-record.ts';
 import type { GatewayParts, GatewayState } from './gateway-parts.ts';
 import { portCalls } from './ports/port-calls.ts';

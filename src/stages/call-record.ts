@@ -3,11 +3,11 @@
  * an earlier form of it can't use what is not known yet.
  */
 import type { Call } from '../call.ts';
-import type { RequestEmit } from '../event-emitter.ts';
+import type { RequestEmit } from '../events/emitter.ts';
 import type { GatewayRequest, HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { Model } from '../ports/catalog.ts';
-import type { ApiKey } from '../ports/key-store.ts';
+import type { ApiKey } from '../ports/keys/key-store.ts';
+import type { Model } from '../ports/models/catalog.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { CallRoute } from '../protocols/protocol.ts';
 import type { ModelPlan } from './models/model-plan.ts';

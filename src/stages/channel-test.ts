@@ -6,14 +6,14 @@
 import { finished } from 'node:stream/promises';
 import { apiCalls } from '../apis.ts';
 import { catalogOf } from '../catalog/static-catalog.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { GatewayHandler, GatewayRequest } from '../http.ts';
 import { issueKey } from '../issue-key.ts';
 import type { Settings } from '../options.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
-import { protocolsOf, upstreamModelOf } from '../ports/model-defaults.ts';
+import type { Channel, Model } from '../ports/models/catalog.ts';
+import { protocolsOf, upstreamModelOf } from '../ports/models/model-defaults.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import { memoryKeyStore } from '../stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../stores/memory/quota-store.ts';
@@ -21,7 +21,9 @@ import { memoryUsageSink } from '../stores/memory/usage-sink.ts';
 
 /** What became of one short call through a channel. */
 export interface ChannelTest {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
+  /** The model, by its id in the catalog. */
   readonly modelId: string;
   /** The channel's name for the model. */
   readonly upstreamModel: string;
@@ -31,8 +33,11 @@ export interface ChannelTest {
   readonly status: number | undefined;
   /** Why it failed. */
   readonly reason: FailureReason | undefined;
+  /** From the request to the end of the reply, in ms. */
   readonly durationMs: number;
+  /** Tokens of the prompt; undefined if nobody counted them. */
   readonly inputTokens: number | undefined;
+  /** Tokens of the reply; undefined if nobody counted them. */
   readonly outputTokens: number | undefined;
   /** What a key would have been charged; none is. */
   readonly chargeNanos: bigint;

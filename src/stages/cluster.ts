@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { pid } from 'node:process';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { Settings } from '../options.ts';
 import { packageVersion } from '../package-version.ts';
 import type { MaybePromise } from '../ports/call-options.ts';

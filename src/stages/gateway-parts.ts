@@ -2,9 +2,9 @@
 import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { Clock } from '../clock.ts';
 import type { DialectTable } from '../dialects/table.ts';
-import { type EventEmitter, eventEmitter } from '../event-emitter.ts';
-import type { EventListener } from '../events.ts';
-import { warningListener } from '../host-warnings.ts';
+import { type EventEmitter, eventEmitter } from '../events/emitter.ts';
+import type { EventListener } from '../events/events.ts';
+import { warningListener } from '../host/warnings.ts';
 import type { Settings } from '../options.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { Routes } from '../protocols/routes.ts';

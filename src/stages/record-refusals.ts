@@ -2,7 +2,7 @@
  * Records refusals: counts them minute by minute, and writes the counts of each minute that is over
  * to the host's log. No request waits for that, and a log that is down costs little memory.
  */
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { Settings } from '../options.ts';
 import type { RecordedRefusals, RefusalLog } from '../ports/refusal-log.ts';
 import { isAnything } from './ports/port-answers.ts';

@@ -1,6 +1,6 @@
 /** Counts refused requests by what they have in common, in bounded memory. */
 import { isErrorCode } from '../errors.ts';
-import type { GatewayEvent } from '../events.ts';
+import type { GatewayEvent } from '../events/events.ts';
 import { isFailureReason } from '../failure-reasons.ts';
 import { otherRefusals, type RecordedRefusals } from '../ports/refusal-log.ts';
 

@@ -1,6 +1,6 @@
 /** Turns anything that was thrown into an error that a caller may read. */
 import { errorClass, GatewayError, isError, isGatewayError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 
 /** Returns the error for the caller. What callers must not see goes into an event. */
 export function readableError(

@@ -1,6 +1,6 @@
 /** Emits the events of a request: that it was refused or repeated, or that its call has started. */
 import type { GatewayError } from '../errors.ts';
-import type { GatewayEvent } from '../events.ts';
+import type { GatewayEvent } from '../events/events.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import type { Route } from '../protocols/protocol.ts';

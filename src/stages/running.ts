@@ -5,10 +5,10 @@
 import { type FairShares, fairShares } from '../bytes/body/fair-shares.ts';
 import type { PacedReply, ReplyPieces } from '../bytes/body/paced-reply.ts';
 import type { UpstreamError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
+import { swallowErrors } from '../events/thrown.ts';
 import type { ReplyBody } from '../http.ts';
 import type { Settings } from '../options.ts';
-import { swallowErrors } from '../thrown.ts';
 import {
   type AttemptTimeouts,
   type AttemptWatch,

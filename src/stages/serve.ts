@@ -5,7 +5,7 @@
 
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
-import { ignoreErrors } from '../host-streams.ts';
+import { ignoreErrors } from '../host/streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
@@ -23,7 +23,7 @@ import { listModels } from './models/list-models.ts';
 import type { ModelLookup } from './models/model-errors.ts';
 import type { ModelPlans } from './models/model-plan.ts';
 import { isPending, whenKnown } from './ports/port-calls.ts';
-import { limit, mayBeLimited } from './rates/limit.ts';
+import { limit, mayBeLimited, ratesOf } from './rates/limit.ts';
 import { limitModel } from './rates/limit-model.ts';
 import { readCallInTurns, receiveBody, reserveTape } from './read-call.ts';
 import type { ReportSplitIndex } from './references/relayed-channels.ts';
@@ -110,7 +110,7 @@ async function runCall(
   try {
     received.request.onClose(() => running.caller.markDisconnected());
     route.protocol.checkHeaders?.(received.request.headers);
-    const isLimited = (key.rates ?? received.settings.defaultRates) !== undefined;
+    const isLimited = ratesOf(key, received.settings) !== undefined;
     if (isLimited) await limit(authenticated, route.caller);
     const begun = { received, key, route, running };
     // Awaited even if it has arrived: a caller that is already gone is reported in a microtask.

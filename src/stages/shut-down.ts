@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
-import type { EventEmitter } from '../event-emitter.ts';
+import type { EventEmitter } from '../events/emitter.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { UsageSink } from '../ports/usage-sink.ts';
 import type { Cluster } from './cluster.ts';

@@ -18,6 +18,7 @@ export interface GatewayStatus {
   readonly openHolds: number;
   /** Ends of calls that wait for a store that could not take them. */
   readonly outbox: {
+    /** How many wait. */
     readonly waiting: number;
     /** How long the oldest has waited, in ms; undefined if none waits. */
     readonly oldestMs: number | undefined;

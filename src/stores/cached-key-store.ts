@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
-import type { ApiKey, KeyLookupOptions, KeyRequest, KeyStore } from '../ports/key-store.ts';
+import type { ApiKey, KeyLookupOptions, KeyRequest, KeyStore } from '../ports/keys/key-store.ts';
 import {
   aClock,
   aFunction,
@@ -45,6 +45,7 @@ export interface CachedKeyStoreOptions {
    * request, and a key is the same for every request.
    */
   readonly vary?: (request: KeyRequest) => string;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 

@@ -4,10 +4,10 @@
  */
 
 import type { Clock } from '../clock.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener } from '../events/events.ts';
 import type { FailureReason } from '../failure-reasons.ts';
-import type { Channel } from '../ports/catalog.ts';
 import type { HealthStatus } from '../ports/health-status.ts';
+import type { Channel } from '../ports/models/catalog.ts';
 import { goodHealth, type HealthState } from './health-state.ts';
 
 export interface Account {

@@ -4,8 +4,8 @@
  * The state belongs to one gateway.
  */
 import type { Clock } from '../clock.ts';
-import type { EventListener } from '../events.ts';
-import type { Channel } from '../ports/catalog.ts';
+import type { EventListener } from '../events/events.ts';
+import type { Channel } from '../ports/models/catalog.ts';
 import { type Account, AccountTable, healthOf, healthStatus, nameOf } from './accounts.ts';
 import { type ChannelStatus, channelStatuses, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';

@@ -5,9 +5,13 @@ import { type Account, type AccountTable, healthOf, healthStatus, isKeyScope } f
 import type { HealthState } from './health-state.ts';
 
 interface AccountHealth extends HealthStatus {
+  /** How many calls are running on it in this process. */
   readonly inFlight: number;
   /** The models on it with problems of their own, by their upstream names. */
-  readonly models: readonly (HealthStatus & { readonly upstreamModel: string })[];
+  readonly models: readonly (HealthStatus & {
+    /** The channel's name for the model. */
+    readonly upstreamModel: string;
+  })[];
 }
 
 /** The health of an account that the function of a channel's `credential` has named. */
@@ -18,6 +22,7 @@ export interface AccountStatus extends AccountHealth {
 
 /** The health of a channel: of its own account, and of those that its `credential` named. */
 export interface ChannelStatus extends AccountHealth {
+  /** The upstream account, by the `id` of its channel. */
   readonly channelId: string;
   /** The named accounts with problems of their own; the calls of all count in `inFlight`. */
   readonly accounts: readonly AccountStatus[];

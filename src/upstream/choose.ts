@@ -6,8 +6,8 @@
 import { hash } from 'node:crypto';
 import type { FailureReason, NoChannelReason } from '../failure-reasons.ts';
 import type { Nanos } from '../money.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
-import { priorityOf, weightOf } from '../ports/model-defaults.ts';
+import type { Channel, Model } from '../ports/models/catalog.ts';
+import { priorityOf, weightOf } from '../ports/models/model-defaults.ts';
 import { type Preference, preferenceOf, preferred } from './prefer.ts';
 
 export type Availability =

@@ -1,6 +1,6 @@
 /** Which channels of one priority a model prefers: the cheapest, or the fastest to reply. */
 import type { Nanos } from '../money.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
+import type { Channel, Model } from '../ports/models/catalog.ts';
 
 export type Preference =
   | { readonly by: 'latency' }

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { FailureReason } from '../failure-reasons.ts';
-import type { Channel } from '../ports/catalog.ts';
+import type { Channel } from '../ports/models/catalog.ts';
 import { digestSecret } from '../secret.ts';
 import { type Account, type AccountTable, healthOf, healthStatus } from './accounts.ts';
 import {

@@ -11,10 +11,10 @@ import { items, type JsonObject, type JsonValue, member, parseJson } from '../..
 import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
 import { vertex } from '../../src/platforms/vertex.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import type { FakeUpstream, RecordedCall } from '../../src/testing/index.ts';
-import { brokenLaws, foldedMessage, messagesEvents } from '../support/messages-laws.ts';
+import { brokenLaws, foldedMessage, messagesEvents } from '../support/laws/messages-laws.ts';
 import {
   type UnmountedGateway,
   unmountedGateway,

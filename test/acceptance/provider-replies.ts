@@ -1,6 +1,6 @@
 /** Replies of each dialect for the tests of translated calls, queued at the fake upstream. */
 import type { JsonObject } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import { json, type Script, sse } from '../../src/testing/providers/scripts.ts';
 
 /** A stream that begins with the text `one` and continues when the promise resolves. */

@@ -8,16 +8,16 @@ import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, member, parseJson } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import type { FakeUpstream, Script } from '../../src/testing/index.ts';
-import { type Fixture, fixtures } from '../support/fixtures.ts';
-import { brokenLaws, foldedMessage, messagesEvents } from '../support/messages-laws.ts';
+import { brokenLaws, foldedMessage, messagesEvents } from '../support/laws/messages-laws.ts';
 import {
   type UnmountedGateway,
   unmountedGateway,
   upstreamSecret,
 } from '../support/mounted-gateway.ts';
+import { type Fixture, fixtures } from '../support/recorded/fixtures.ts';
 import { closed, listening } from '../support/servers.ts';
 import { expectedRefusal } from '../translate/messages/recorded-refusals.ts';
 import { agentHeaders } from './agent-requests.ts';

@@ -16,7 +16,7 @@ import {
   unmountedGateway,
   vendorKey,
 } from '../support/mounted-gateway.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { express4, Koa2 } from './mounts.ts';
 

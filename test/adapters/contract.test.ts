@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeAdapter } from '../../adapters/node.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../src/http.ts';
 import { adapterContract } from '../../src/testing/contracts/adapter.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { someMounts } from '../support/sample.ts';
 import { closed, listening } from '../support/servers.ts';
 import { mounts } from './mounts.ts';

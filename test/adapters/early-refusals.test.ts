@@ -16,8 +16,8 @@ import { nodeAdapter } from 'tollgate/node';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
 import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { connectRaw, rawRequest } from '../support/raw-http.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { Koa2, type Mount, mounts } from './mounts.ts';
 

@@ -18,7 +18,7 @@ import { createGateway } from '../../src/gateway.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { echoedBody, echoOf } from './echo.ts';
 import { express4, Koa2 } from './mounts.ts';

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, hang, type Piece, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
 import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { connectRaw, exchangeRaw, type RawConnection, rawRequest } from '../support/raw-http.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { someMounts } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 

@@ -3,10 +3,10 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import { chatBody, imageBody, messagesBody, nativeBody, responsesBody } from '../support/bodies.ts';
-import { brokenLaws, messagesEvents } from '../support/messages-laws.ts';
+import { brokenLaws, messagesEvents } from '../support/laws/messages-laws.ts';
 import {
   bearer,
   type ModelsOf,
@@ -15,8 +15,8 @@ import {
   vendorKey,
 } from '../support/mounted-gateway.ts';
 import { mountedModels } from '../support/mounted-models.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { someMounts } from '../support/sample.ts';
 import { decodePng } from '../testing/helpers.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';

@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { routeSettings } from '../support/route-settings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { mounts } from './mounts.ts';
 
 const routes = routesOf(protocols);

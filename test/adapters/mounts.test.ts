@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ScriptedGateway, scriptedGateway } from '../../src/testing/contracts/adapter.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { echoedBody, echoOf } from './echo.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 

@@ -18,8 +18,8 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import type { GatewayHandler } from '../../src/http.ts';
 import { closed, listening } from '../support/servers.ts';
-import { fastifyMounts } from './fastify-mounts.ts';
-import { webMounts } from './web-mounts.ts';
+import { fastifyMounts } from './fastify/mounts.ts';
+import { webMounts } from './fetch/web-mounts.ts';
 
 // The older versions have no types; the parts used here are the same in both.
 const load = createRequire(import.meta.url);

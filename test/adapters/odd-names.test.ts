@@ -7,8 +7,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { someMounts } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 

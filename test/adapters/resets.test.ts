@@ -11,8 +11,8 @@ import { koaAdapter } from 'tollgate/koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayHandler } from '../../src/http.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { Koa2 } from './mounts.ts';
 

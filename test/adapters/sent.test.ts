@@ -17,7 +17,7 @@ import type { HostRequest, HostResponse } from '../../adapters/host.ts';
 import type { GatewayHandler } from '../../src/http.ts';
 import { scriptedGateway } from '../../src/testing/contracts/adapter.ts';
 import { untyped } from '../stages/ports/failing.ts';
-import { takeUnhandled } from '../support/process-warnings.ts';
+import { takeUnhandled } from '../support/runner/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 
 /** A call whose promise is watched. */

@@ -1,10 +1,10 @@
 // suite: slow host
 /** Sessions in place of keys, under every mount: the app's pages may call, other sites may not. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SessionStore } from '../../src/ports/key-store.ts';
+import type { SessionStore } from '../../src/ports/keys/key-store.ts';
 import { chatBody } from '../support/bodies.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { someMounts } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 

@@ -16,8 +16,8 @@ import {
   unmountedGateway,
 } from '../support/mounted-gateway.ts';
 import { mountedModels } from '../support/mounted-models.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { type ScriptedUpstream, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { listening } from '../support/servers.ts';
 import { mounts } from './mounts.ts';

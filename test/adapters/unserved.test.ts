@@ -5,7 +5,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 /** Paths as the clients of the providers call them. */

@@ -4,7 +4,7 @@ import type { Admin, AdminOptions, AuditEntry, Authorize } from '../../src/admin
 import { adminHandler, createAdmin } from '../../src/admin/index.ts';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import type { ErrorCode } from '../../src/errors.ts';
-import type { EventListener, GatewayEvent } from '../../src/events.ts';
+import type { EventListener, GatewayEvent } from '../../src/events/events.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';

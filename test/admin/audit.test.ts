@@ -5,7 +5,7 @@ import { routes } from '../../src/admin/http/routes.ts';
 import { AdminError, type AdminOptions, memoryAuditLog } from '../../src/admin/index.ts';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { ListedModel } from '../../src/ports/listed-model.ts';
+import type { ListedModel } from '../../src/ports/models/listed-model.ts';
 import { defaultModels } from '../support/models.ts';
 import { adminServer, adminSetup, changing } from './admin-host.ts';
 

@@ -339,7 +339,7 @@ describe('a catalog', () => {
 
 describe('CSV', () => {
   it('has no cell that a spreadsheet runs as a formula', () => {
-    for (const start of ['=', '+', '-', '@', '\t', '\r']) {
+    for (const start of [...'=+-@\t\r\n＝＋－＠']) {
       expect(csvLine([`${start}1+1`, 'end'])).toMatch(/^"?'/);
     }
     expect(csvLine(['a"b', 'c,d', -5n, undefined, 'plain'])).toBe('"a""b","c,d",-5,,plain\r\n');

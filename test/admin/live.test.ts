@@ -3,11 +3,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serialize } from 'node:v8';
 import { afterEach, describe, expect, it } from 'vitest';
-import { addTime, emptyHistogram, percentile } from '../../src/admin/histogram.ts';
 import type { Authorize } from '../../src/admin/index.ts';
-import { liveFigures } from '../../src/admin/live.ts';
+import { addTime, emptyHistogram, percentile } from '../../src/admin/now/histogram.ts';
+import { liveFigures } from '../../src/admin/now/live.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
-import { firstByteBoundsMs } from '../../src/stores/sql/first-bytes.ts';
+import { firstByteBoundsMs } from '../../src/stores/sql/usage/first-bytes.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AdminServer, adminServer, adminSetup, anyone } from './admin-host.ts';

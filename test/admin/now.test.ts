@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Admin, Now } from '../../src/admin/index.ts';
 import { errorCodes } from '../../src/errors.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import type { GatewayStatus } from '../../src/stages/status.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';

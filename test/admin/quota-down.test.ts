@@ -3,7 +3,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { KeySummary } from '../../src/admin/index.ts';
 import { StoreCorrupt, StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { adminServer, adminSetup } from './admin-host.ts';
 

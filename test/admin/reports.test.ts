@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { adminHandler } from '../../src/admin/index.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { migrateSqlite, sqliteUsageSink } from '../../src/stores/sqlite/index.ts';

@@ -1,5 +1,5 @@
 /** Bodies made to keep the event loop busy, and a search for worse ones. */
-import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
+import { type DialectName, dialectNames } from '../../src/ports/models/capabilities.ts';
 
 /** A body, and whether its call is relayed or translated. */
 export interface WorstBody {

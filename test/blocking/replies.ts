@@ -1,6 +1,6 @@
 /** Replies of upstreams made to keep the event loop busy, at the limits and far above them. */
 
-import type { Capabilities, DialectName } from '../../src/ports/capabilities.ts';
+import type { Capabilities, DialectName } from '../../src/ports/models/capabilities.ts';
 import type { CallerRequest } from '../support/any-model-gateway.ts';
 import {
   chat,

@@ -14,11 +14,12 @@ import { readChat } from '../../src/protocols/chat/protocol.ts';
 import { readImages } from '../../src/protocols/images/protocol.ts';
 import { readNative } from '../../src/protocols/native/read.ts';
 import { routeSettings } from '../support/route-settings.ts';
+import { runsOf } from '../support/sample.ts';
 import { often } from './json-arbitrary.ts';
 import { membersIn, tapeOf } from './scanned.ts';
 
 const long = 40_000;
-const runs = { ...often, numRuns: 150 };
+const runs = { ...often, numRuns: runsOf(150) };
 
 /** Strings just long enough to be elided, or just too short, with contents that might break it. */
 const filling = fc.oneof(

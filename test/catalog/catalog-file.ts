@@ -8,7 +8,7 @@ import {
   type JsonFileCatalogOptions,
   jsonFileCatalog,
 } from '../../src/catalog/json-file-catalog.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** A file in a temporary folder. */

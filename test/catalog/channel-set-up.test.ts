@@ -2,7 +2,7 @@
 /** The mistakes in a channel that most first set-ups make are refused at start-up. */
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
 const channel: Channel = {

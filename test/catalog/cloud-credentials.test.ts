@@ -8,7 +8,7 @@ import { credentialReader } from '../../src/catalog/credentials.ts';
 import { modelsFrom } from '../../src/catalog/model-json.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type JsonValue, member } from '../../src/json.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
 /** Small packages with the exports that are used. */

@@ -3,7 +3,7 @@
 import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { inTime, turns } from '../stages/ports/failing.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

@@ -3,7 +3,7 @@
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import { priceToJson } from '../../src/prices/codec.ts';
 import { catalogContract } from '../../src/testing/contracts/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';

@@ -2,8 +2,13 @@
 /** The defaults for what a model may leave out. */
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { priorityOf, protocolsOf, vendorOf, weightOf } from '../../src/ports/model-defaults.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
+import {
+  priorityOf,
+  protocolsOf,
+  vendorOf,
+  weightOf,
+} from '../../src/ports/models/model-defaults.ts';
 import { imagePrice, tokenPrice } from '../../src/prices/codec.ts';
 
 const price = tokenPrice({ input: '1', output: '2' });

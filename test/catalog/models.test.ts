@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { protocolNames } from '../../src/apis.ts';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
 const channel: Channel = {

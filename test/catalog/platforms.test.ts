@@ -2,9 +2,10 @@
 /** The platform of a channel, as a catalog checks it and people see it. */
 import { describe, expect, it } from 'vitest';
 import { modelsFrom } from '../../src/catalog/model-json.ts';
-import { azure, bedrock, type Platform, staticCatalog, vertex } from '../../src/index.ts';
+import { azure, bedrock, staticCatalog, vertex } from '../../src/index.ts';
 import { type JsonValue, parseJson } from '../../src/json.ts';
-import { platformText } from '../../src/ports/platform.ts';
+import { platformText } from '../../src/ports/models/platform.ts';
+import type { Platform } from '../../src/ports.ts';
 import { readText } from '../house/sources.ts';
 import { channel, model } from '../support/models.ts';
 

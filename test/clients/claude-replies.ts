@@ -1,8 +1,8 @@
 /** Replies of Anthropic's API: written by tests, and recorded. */
 import { items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import { type Script, script } from '../../src/testing/providers/scripts.ts';
-import { fixture } from '../support/fixtures.ts';
-import { foldedMessage, messagesEvents } from '../support/messages-laws.ts';
+import { foldedMessage, messagesEvents } from '../support/laws/messages-laws.ts';
+import { fixture } from '../support/recorded/fixtures.ts';
 
 const head = {
   id: 'msg_scripted',

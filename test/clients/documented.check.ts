@@ -11,7 +11,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import type { FakeUpstream } from '../../src/testing/index.ts';

@@ -5,8 +5,8 @@
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Capabilities } from '../../src/ports/capabilities.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Capabilities } from '../../src/ports/models/capabilities.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import { unitVector } from '../../src/testing/providers/embeddings.ts';
 import { geminiFailure } from '../../src/testing/providers/gemini-content.ts';
 import { openaiFailure } from '../../src/testing/providers/openai-errors.ts';

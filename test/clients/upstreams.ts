@@ -6,8 +6,8 @@
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../src/json.ts';
 import type { MemberPrices, TokenRates } from '../../src/money.ts';
-import type { Capabilities, DialectName } from '../../src/ports/capabilities.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Capabilities, DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import { thinkingPieces } from '../../src/testing/providers/anthropic-replies.ts';
 import { callSignature } from '../../src/testing/providers/gemini-content.ts';
 import { faultNames, signatureOf } from '../../src/testing/providers/provider.ts';

@@ -3,7 +3,7 @@
  * have to be installed.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
-import { reporters } from '../support/reporters.ts';
+import { reporters } from '../support/runner/reporters.ts';
 
 /** Codex is tested by a command of its own, because its package is 400 MB when installed. */
 const isCodex = process.env.CODEX_PACKAGE !== undefined;
@@ -15,6 +15,7 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^tollgate$/, replacement: `${root}src/index.ts` },
+      { find: /^tollgate\/ports$/, replacement: `${root}src/ports.ts` },
       {
         find: /^tollgate\/(express|fastify|fetch|koa|node)$/,
         replacement: `${root}adapters/$1.ts`,
@@ -30,7 +31,7 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: [isCodex ? 'test/clients/codex/*.check.ts' : 'test/clients/*.check.ts'],
-    setupFiles: ['test/support/fail-on-unhandled.ts', 'test/clients/quiet-ai-sdk.ts'],
+    setupFiles: ['test/support/runner/fail-on-unhandled.ts', 'test/clients/quiet-ai-sdk.ts'],
     passWithNoTests: false,
     allowOnly: false,
     pool: 'forks',

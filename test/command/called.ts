@@ -7,7 +7,7 @@ import type { Surroundings } from '../../src/command/command.ts';
 import { commands } from '../../src/command/commands.ts';
 import { runProgram } from '../../src/command/program.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { modelAt } from './served.ts';
+import { modelAt } from './serve/served.ts';
 
 /** What a command printed, and its exit code. */
 export interface Called {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { commandFolder } from './called.ts';
-import { modelAt } from './served.ts';
+import { modelAt } from './serve/served.ts';
 
 const env = { KEY: 'the-account-key' };
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { build, program } from '../support/built.ts';
-import { sqliteHost } from './served.ts';
+import { sqliteHost } from './serve/served.ts';
 
 const env = { KEY: 'the-account-key' };
 

@@ -10,7 +10,7 @@ import { table } from '../../src/command/output.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { type CommandFolder, commandFolder, sqliteConfig } from './called.ts';
-import { modelAt } from './served.ts';
+import { modelAt } from './serve/served.ts';
 
 const page = readFileSync(new URL('../../docs/command.md', import.meta.url), 'utf8');
 

@@ -6,7 +6,7 @@ import Libsql from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { commandFolder } from './called.ts';
-import { modelAt } from './served.ts';
+import { modelAt } from './serve/served.ts';
 
 /** Nothing listens on the port of the service `discard`. */
 const postgres = { url: 'postgres://operator:canary@127.0.0.1:9/d' };

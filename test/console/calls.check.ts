@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { recordedRefusals } from '../../src/testing/index.ts';
 import { adminSetup } from '../admin/admin-host.ts';
-import { axeFindings, startBrowser } from './browser.ts';
-import { failingNow, nowMs } from './fake-data.ts';
-import { issueKeys } from './fake-keys.ts';
-import { openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { openedPage } from './browser/opened-page.ts';
+import { failingNow, nowMs } from './fakes/data.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 let browser: Browser;
 

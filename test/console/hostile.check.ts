@@ -1,9 +1,9 @@
 /** Untrusted texts are shown as text everywhere: nothing in them runs or opens another page. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startBrowser } from './browser.ts';
-import { openedPage } from './opened-page.ts';
-import { hostileNow, placeText } from './texts-of-others.ts';
+import { startBrowser } from './browser/browser.ts';
+import { openedPage } from './browser/opened-page.ts';
+import { hostileNow, placeText } from './fakes/texts-of-others.ts';
 
 let browser: Browser;
 

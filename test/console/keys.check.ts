@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCsv } from '../../src/admin/csv.ts';
-import { axeFindings, startBrowser } from './browser.ts';
-import { issueKeys } from './fake-keys.ts';
-import { type looks, type OpenedPage, openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { type looks, type OpenedPage, openedPage } from './browser/opened-page.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 let browser: Browser;
 
@@ -20,6 +20,8 @@ const unit = 1_000_000_000n;
 async function withKeys(place: string, look: keyof typeof looks = 'light'): Promise<OpenedPage> {
   const opened = await openedPage(browser, '#/now', { look });
   await issueKeys(opened.server);
+  // Its first route is shown: before that it may replace the next one.
+  await opened.page.getByText('live', { exact: true }).waitFor();
   await opened.page.goto(`${opened.server.url}${place}`);
   return opened;
 }
@@ -45,6 +47,7 @@ describe('the list of keys', () => {
       await expect.poll(() => rows.count()).toBe(count);
     }
     await page.getByText('No key matches this search.').waitFor();
+    await page.getByText('No owner matches this search.').waitFor();
     await page.getByRole('link', { name: 'Show all keys' }).click();
     await page.getByLabel('Order').selectOption('left');
     await expect.poll(() => rows.first().getAttribute('data-key')).toBe('partner-eu');

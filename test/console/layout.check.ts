@@ -1,9 +1,10 @@
 /** The page fits its window and nothing covers its header, however long the names in it are. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startBrowser } from './browser.ts';
-import { openedPage } from './opened-page.ts';
-import { hostileNow, placeText } from './texts-of-others.ts';
+import { startBrowser } from './browser/browser.ts';
+import { wellNow } from './fakes/data.ts';
+import { openedPage } from './browser/opened-page.ts';
+import { hostileNow, placeText } from './fakes/texts-of-others.ts';
 
 let browser: Browser;
 
@@ -102,4 +103,20 @@ describe.each(Object.entries(names))('with names that are %s', (_kind, name) => 
 
     expect(faults).toEqual([]);
   });
+});
+
+it('the ranges have room on a phone, however short the name of the process is', async () => {
+  const now = wellNow();
+  const replica = { ...now.replica, host: 'vm', isShared: false };
+  const { page } = await openedPage(browser, '#/now', {
+    state: { title: 'Acme', now: { ...now, replica } },
+    look: 'phone',
+  });
+  await page.getByText('vm, 0.1.0').waitFor();
+
+  for (const width of [360, 390, 430, 600]) {
+    await page.setViewportSize({ width, height: 800 });
+    const links = await page.locator('.range-links').boundingBox();
+    expect(links?.width).toBeGreaterThan(180);
+  }
 });

@@ -15,6 +15,7 @@ import {
   nanosOf,
   percentText,
   rateOf,
+  sentence,
   spanText,
   writeFor,
   zoneText,
@@ -243,6 +244,12 @@ describe('in the currency and the time zone of the host', () => {
     expect(clockText(Date.UTC(2026, 10, 20, 9), nowMs)).toBe('20 Nov 23:00:00');
     expect(clockText(Date.UTC(2025, 10, 20, 12), nowMs)).toBe('21 Nov 02:00:00');
   });
+});
+
+it('a sentence has no marks of code around its names', () => {
+  expect(sentence('add the group to `groups` of the model')).toBe(
+    'Add the group to groups of the model.',
+  );
 });
 
 describe('a route', () => {

@@ -6,12 +6,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startBrowser } from './browser.ts';
-import type { FakeState } from './console-fake.ts';
-import { call, failingNow } from './fake-data.ts';
-import { issueKeys } from './fake-keys.ts';
-import { type looks, openedPage } from './opened-page.ts';
-import { palettePng } from './palette-png.ts';
+import { startBrowser } from './browser/browser.ts';
+import { type looks, openedPage } from './browser/opened-page.ts';
+import { palettePng } from './browser/palette-png.ts';
+import type { FakeState } from './fakes/console.ts';
+import { call, failingNow } from './fakes/data.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 interface Picture {
   readonly name: string;

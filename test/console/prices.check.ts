@@ -2,8 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/index.ts';
-import { axeFindings, startBrowser } from './browser.ts';
-import { openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { openedPage } from './browser/opened-page.ts';
 
 let browser: Browser;
 

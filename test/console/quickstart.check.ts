@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { build, quickstart } from '../support/built.ts';
-import { complaintsOf, startBrowser } from './browser.ts';
+import { complaintsOf, startBrowser } from './browser/browser.ts';
 
 const prompt = 'A lighthouse that nobody may read about';
 

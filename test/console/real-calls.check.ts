@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { build, quickstart } from '../support/built.ts';
-import { axeFindings, complaintsOf, startBrowser } from './browser.ts';
+import { axeFindings, complaintsOf, startBrowser } from './browser/browser.ts';
 
 let browser: Browser;
 

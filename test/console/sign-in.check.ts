@@ -1,7 +1,7 @@
 /** Signing in, as an operator does it: by a link that was printed. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { axeFindings, complaintsOf, startBrowser } from './browser.ts';
+import { axeFindings, complaintsOf, startBrowser } from './browser/browser.ts';
 import { type ConsoleServer, consoleServer } from './console-host.ts';
 
 let browser: Browser;

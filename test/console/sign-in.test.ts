@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { consoleHandler, consoleSignIn } from '../../src/console/index.ts';
 import { adminSetup } from '../admin/admin-host.ts';
+import { runsOf } from '../support/sample.ts';
 import { type ConsoleServer, changing, consoleServer, cookieOf, tokenOf } from './console-host.ts';
 
 const minuteMs = 60_000;
@@ -75,6 +76,7 @@ describe('a link', () => {
   it.each([
     {},
     { actor: '', can: 'read' },
+    { actor: '  ', can: 'read' },
     { actor: 'ada', can: 'write' },
     { actor: 'ada' },
     'ada',
@@ -290,7 +292,7 @@ it('cookies that another server of this host has set lock no operator out', asyn
         401,
       );
     }),
-    { numRuns: 50 },
+    { numRuns: runsOf(50) },
   );
 });
 

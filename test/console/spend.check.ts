@@ -1,8 +1,9 @@
 /** Spend: its dates, which the other views keep, and the ways from its rows and bars to calls. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, startBrowser } from './browser.ts';
-import { looks, openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { issueKeys } from './fakes/keys.ts';
+import { looks, openedPage } from './browser/opened-page.ts';
 
 let browser: Browser;
 
@@ -32,6 +33,10 @@ describe('the dates', () => {
     await page.getByRole('navigation', { name: 'Range of time' }).getByText('24h').waitFor();
     const marked = page.locator('.range-links [aria-current]');
     expect(await marked.textContent()).toBe('24h');
+    for (const name of ['Models', 'Audit']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('navigation', { name: 'Range of time' }).waitFor({ state: 'hidden' });
+    }
     await page.getByRole('link', { name: 'Spend', exact: true }).click();
     await page.getByText('Yesterday, 22 November 2026 (UTC):').waitFor();
     expect(await hashOf(page)).toContain('range=yesterday');
@@ -52,6 +57,26 @@ describe('the dates', () => {
     await page.getByText('1 November to 15 November 2026 (UTC):').waitFor();
     expect(await hashOf(page)).toContain('range=2026-11-01..2026-11-15');
     expect(complaints()).toEqual([]);
+  });
+});
+
+describe('the groupings', () => {
+  it('offer the names in the metadata, and any other name', async () => {
+    const { server, page } = await openedPage(browser, '#/now');
+    await issueKeys(server);
+    await page.getByRole('link', { name: 'Spend', exact: true }).click();
+    const by = page.getByLabel('by', { exact: true });
+    const other = page.getByLabel('Name of the metadata, by', { exact: true });
+
+    await by.selectOption('metadata.user');
+    await expect.poll(() => hashOf(page)).toContain('by=metadata.user');
+    expect(await other.isVisible()).toBe(false);
+
+    await by.selectOption('metadata …');
+    await other.fill('feature');
+    await other.press('Enter');
+    await expect.poll(() => hashOf(page)).toContain('by=metadata.feature');
+    expect(await other.inputValue()).toBe('feature');
   });
 });
 

@@ -2,11 +2,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, AdminError } from '../../src/admin/index.ts';
-import { axeFindings, startBrowser } from './browser.ts';
-import type { FakeConsole } from './console-fake.ts';
-import { clause, failingNow } from './fake-data.ts';
-import { issueKeys } from './fake-keys.ts';
-import { openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { openedPage } from './browser/opened-page.ts';
+import type { FakeConsole } from './fakes/console.ts';
+import { clause, failingNow } from './fakes/data.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 let browser: Browser;
 

@@ -2,10 +2,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refusedEvent } from '../admin/admin-host.ts';
-import { axeFindings, startBrowser } from './browser.ts';
-import { call, dayNow } from './fake-data.ts';
-import { issueKeys } from './fake-keys.ts';
-import { openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { openedPage } from './browser/opened-page.ts';
+import { call, dayNow } from './fakes/data.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 let browser: Browser;
 

@@ -1,9 +1,9 @@
 /** Every view in every look shows its data, and breaks no rule of axe-core or of its policy. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, startBrowser } from './browser.ts';
-import { call, failingNow } from './fake-data.ts';
-import { looks, openedPage } from './opened-page.ts';
+import { axeFindings, startBrowser } from './browser/browser.ts';
+import { looks, openedPage } from './browser/opened-page.ts';
+import { call, failingNow } from './fakes/data.ts';
 
 let browser: Browser;
 

@@ -5,7 +5,7 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { consolePages } from '../../console-page.ts';
 import { builtWorker } from '../../sqlite-worker.ts';
-import { reporters } from '../support/reporters.ts';
+import { reporters } from '../support/runner/reporters.ts';
 
 const config: ViteUserConfig = defineConfig({
   define: { ...consolePages(), ...builtWorker() },

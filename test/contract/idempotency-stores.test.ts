@@ -4,7 +4,7 @@
  * fault fails a named case. The bounds, which only this store has, are tested first.
  */
 import { describe, expect, it } from 'vitest';
-import type { ClaimInput, IdempotencyStore } from '../../src/ports/idempotency-store.ts';
+import type { ClaimInput, IdempotencyStore } from '../../src/ports/replies/idempotency-store.ts';
 import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
 import { idempotencyStoreContract } from '../../src/testing/contracts/idempotency-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

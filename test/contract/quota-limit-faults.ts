@@ -1,5 +1,5 @@
 /** Faulty handling of limits, adjustments and calls in doubt, with the case that detects each. */
-import type { QuotaBalance, QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaBalance, QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { newId } from '../../src/testing/contracts/quota/case-context.ts';
 
 /** A fault: the methods that differ from the correct store. */

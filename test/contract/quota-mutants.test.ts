@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import type { QuotaLine, QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, ReserveInput } from '../../src/ports/limits/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { newId } from '../../src/testing/contracts/quota/case-context.ts';
 import { quotaStoreContract } from '../../src/testing/contracts/quota-store.ts';

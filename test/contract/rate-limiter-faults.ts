@@ -1,5 +1,5 @@
 /** Faulty rate limiters, each with the case of the contract that detects it. */
-import type { RateDecision, RateTake } from '../../src/ports/rate-limiter.ts';
+import type { RateDecision, RateTake } from '../../src/ports/limits/rate-limiter.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
 
 interface Correct {

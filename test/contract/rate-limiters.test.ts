@@ -1,7 +1,7 @@
 // suite: quick
 /** The memory limiter fulfils its contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
-import type { RateDecision, RateLimiter, RateTake } from '../../src/ports/rate-limiter.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../src/ports/limits/rate-limiter.ts';
 import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
 import { rateLimiterContract } from '../../src/testing/contracts/rate-limiter.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

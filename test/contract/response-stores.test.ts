@@ -4,8 +4,8 @@
  * stores: each fault fails a named case. The bounds, which only these stores have, are tested too.
  */
 import { describe, expect, it } from 'vitest';
-import type { ItemStore } from '../../src/ports/item-store.ts';
-import type { IndexEntry, ResponseIndex } from '../../src/ports/response-index.ts';
+import type { ItemStore } from '../../src/ports/replies/item-store.ts';
+import type { IndexEntry, ResponseIndex } from '../../src/ports/replies/response-index.ts';
 import { memoryItemStore } from '../../src/stores/memory/item-store.ts';
 import { memoryResponseIndex } from '../../src/stores/memory/response-index.ts';
 import { itemStoreContract } from '../../src/testing/contracts/item-store.ts';

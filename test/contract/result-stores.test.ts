@@ -4,7 +4,7 @@
  * fails a named case. The bounds, which only this store has, are tested first.
  */
 import { describe, expect, it } from 'vitest';
-import type { ResultStore, StoredResult } from '../../src/ports/result-store.ts';
+import type { ResultStore, StoredResult } from '../../src/ports/replies/result-store.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { resultStoreContract } from '../../src/testing/contracts/result-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

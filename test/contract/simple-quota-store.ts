@@ -3,19 +3,14 @@
  * each call. It shares no code with the published stores, so that they also check each other.
  */
 import type { Clock } from '../../src/clock.ts';
+import { checkedQuotaStore } from '../../src/ports/limits/checked-quota-store.ts';
 import {
-  checkAdjust,
-  checkEnding,
-  checkExtend,
   checkExtra,
-  checkReserve,
-  checkRow,
-  checkSweep,
   limitStatedByRecords,
   limitWithExtra,
   refuse,
-} from '../../src/ports/quota-input.ts';
-import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+} from '../../src/ports/limits/quota-input.ts';
+import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/limits/quota-store.ts';
 
 interface Row {
   limit: bigint | undefined;
@@ -122,10 +117,9 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
   };
   const show = ({ isCarried: _, ...row }: Row): QuotaState => ({ ...row, limit: row.limit ?? 0n });
 
-  return {
+  return checkedQuotaStore({
     durability: 'process',
     reserve: async (input) => {
-      checkReserve(input);
       const { partition, lines } = input;
       touch(partition, lines);
       const known = holds.get(key(partition, input.id));
@@ -182,7 +176,6 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       return answer(hold, false);
     },
     extend: async (inputs) => {
-      checkExtend(inputs);
       const all = inputs.map((input) => ({
         ...input,
         hold: holds.get(key(input.partition, input.id)),
@@ -216,7 +209,6 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       });
     },
     settle: async (input) => {
-      checkEnding(input);
       const { partition, lines } = input;
       touch(partition, lines);
       const known = holds.get(key(partition, input.id));
@@ -238,7 +230,6 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       return { status: 'settled_late', from, balances: balances(partition, lines) };
     },
     release: async (input) => {
-      checkEnding(input);
       touch(input.partition, input.lines);
       const known = holds.get(key(input.partition, input.id));
       if (known !== undefined && known.state !== 'held') {
@@ -252,7 +243,6 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       return { status: 'released' };
     },
     sweep: async (options) => {
-      checkSweep(options);
       const concerns = (hold: Hold): boolean =>
         options.partition === undefined || hold.partition === options.partition;
       const expired = expire(options.max, concerns);
@@ -260,13 +250,11 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       return { expired, more };
     },
     read: async (subject, period, partition) => {
-      checkRow(subject, period, partition);
       touch(partition, [{ subject }]);
       const row = rows.get(key(partition, subject, period));
       return row === undefined ? undefined : show(row);
     },
     adjust: async (input) => {
-      checkAdjust(input);
       touch(input.partition, [input]);
       const row = rowOf(input.partition, input);
       const replay = adjusted.has(key(input.partition, input.id));
@@ -284,7 +272,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     },
     check: async () => ({ ok: true }),
     close: async () => {},
-  };
+  });
 }
 
 function unknownHold(partition: string, lines: readonly QuotaLine[]): Hold {

@@ -16,8 +16,8 @@ import {
   member,
   parseJson,
 } from '../../src/json.ts';
-import { type FixtureCategory, fixtures } from '../support/fixtures.ts';
-import { responsesFixtures } from '../support/responses-fixtures.ts';
+import { type FixtureCategory, fixtures } from '../support/recorded/fixtures.ts';
+import { responsesFixtures } from '../support/recorded/responses-fixtures.ts';
 
 const planted = 'the quick brown fox jumps over the lazy dog, '.repeat(2_300);
 /** A fifth of the planted bytes, which is what sealed data counts. */

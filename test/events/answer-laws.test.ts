@@ -2,12 +2,12 @@
 /** The laws between events and what others see can be broken: each breach is found. */
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { anthropicCaller } from '../../src/protocols/callers/anthropic.ts';
 import { geminiCaller } from '../../src/protocols/callers/gemini.ts';
 import { openaiCaller } from '../../src/protocols/callers/openai.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
-import { answerLaws, type SeenAnswer } from '../support/answer-laws.ts';
+import { answerLaws, type SeenAnswer } from '../support/laws/answer-laws.ts';
 
 const requestId = 'request';
 const reply: SeenAnswer = {

@@ -2,7 +2,7 @@
 /** Listeners run in the asynchronous context of the request that an event belongs to. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { pass } from '../stages/ports/failing.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import {

@@ -5,8 +5,8 @@
 
 import { apiCalls } from '../../src/apis.ts';
 import { upstreamPaths } from '../../src/dialects/paths.ts';
-import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import { type DialectName, dialectNames } from '../../src/ports/models/capabilities.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import { canaries } from '../faults/canaries.ts';
 import {
   dividedEvents,

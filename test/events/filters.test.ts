@@ -3,13 +3,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import { defaultLevels, logLevels } from '../../src/event-filter.ts';
-import type { EventFilter, EventType, GatewayEvent, LogLevel } from '../../src/events.ts';
-import { logEvents } from '../../src/log-events.ts';
+import type { EventFilter, EventType, GatewayEvent, LogLevel } from '../../src/events/events.ts';
+import { defaultLevels, logLevels } from '../../src/events/filter.ts';
+import { logEvents } from '../../src/events/log.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { gatewayInProcess, type InProcessGateway } from '../support/gateway-in-process.ts';
 import { completeReply, replies, sampleRequests, streamBeginnings } from '../support/models.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
+import { runsOf } from '../support/sample.ts';
 
 const answer: CallHandler = (up) => up.answer(200, replies.chat);
 const fail: CallHandler = (up) => up.answer(500, {});
@@ -124,7 +125,7 @@ it('a listener alone gets what a listener of all events would pick', async () =>
       expect(subscribed.seen).toEqual(expected);
       expect(option.seen).toEqual(expected);
     }),
-    { numRuns: 150 },
+    { numRuns: runsOf(150) },
   );
 });
 
@@ -141,7 +142,7 @@ it('listeners with other filters change nothing for each other', async () => {
       expect(beside.seen).toEqual(alone.seen);
       expect(others.filter((event) => !isWanted(event, other))).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: runsOf(60) },
   );
 });
 

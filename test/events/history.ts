@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { found } from '../faults/canaries.ts';
 import { inTime, pass, turns } from '../stages/ports/failing.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';

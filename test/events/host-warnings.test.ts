@@ -2,11 +2,11 @@
 /** Without a listener, a host's own mistakes are process warnings: once each, with the remedy. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { ApiKey } from '../../src/ports/keys/key-store.ts';
 import type { CallHandler, DrivenCall } from '../support/driven-upstream.ts';
 import { type GatewaySetup, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { defaultModels, sampleRequests } from '../support/models.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 
 // The harness has a listener by default.
 const withoutListener: object = { onEvent: undefined };

@@ -1,9 +1,9 @@
 // suite: quick
 /** The laws of events can be broken: a history that breaks each of them is found. */
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
-import { eventLaws } from '../support/event-laws.ts';
+import { eventLaws } from '../support/laws/event-laws.ts';
 
 const ids = { requestId: 'request', reservationId: 'hold' };
 const of = (attempt: number, channelId = 'a') => ({

@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http';
 import type { GatewayHandler } from '../../src/http.ts';
 import { type Mount, mounts } from '../adapters/mounts.ts';
 import { turns } from '../stages/ports/failing.ts';
-import { type AnswerLaws, answerLaws } from '../support/answer-laws.ts';
 import { bytesOf, type CallerRequest, requestOf } from '../support/gateway-in-process.ts';
+import { type AnswerLaws, answerLaws } from '../support/laws/answer-laws.ts';
 import type { Caller, Entrance } from './history.ts';
 
 /** An entrance through this host. */

@@ -3,12 +3,12 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
-import { logEvents } from '../../src/log-events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
+import { logEvents } from '../../src/events/log.ts';
+import { detailsOf, summaryOf, thrownCode } from '../../src/events/thrown.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { countEvents } from '../../src/prometheus/record-events.ts';
-import { detailsOf, summaryOf, thrownCode } from '../../src/thrown.ts';
-import { portRows, type WhileDown } from '../faults/ports-rows.ts';
+import { portRows, type WhileDown } from '../faults/ports/rows.ts';
 import { inTime, pass, turns, untyped } from '../stages/ports/failing.ts';
 import {
   callerSecret,
@@ -16,7 +16,7 @@ import {
   gatewayInProcess,
 } from '../support/gateway-in-process.ts';
 import { channel, completeReply, model, sampleRequests } from '../support/models.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { seed } from '../support/seeds.ts';
 
 /** The ports that the fault matrix leaves out. */

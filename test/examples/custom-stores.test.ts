@@ -7,10 +7,12 @@ import {
   databaseKeyStore,
   databaseUsageSink,
   flexibleRateLimiter,
+  type RunRemotely,
+  remoteQuotaStore,
   type UserRow,
 } from '../../examples/custom-stores.ts';
-import { digestSecret } from '../../src/index.ts';
-import { usageRecord } from '../../src/testing/index.ts';
+import { digestSecret, memoryQuotaStore } from '../../src/index.ts';
+import { fakeClock, quotaStoreContract, usageRecord } from '../../src/testing/index.ts';
 
 const pepper = 'a pepper of the host';
 const row: UserRow = { userId: 'ada', plan: 'pro', suspended: false, monthlyNanos: 7n };
@@ -90,5 +92,24 @@ describe('examples/custom-stores', () => {
     const take = { owner: 'o', bucket: 'b', amount: 1, limit: 1, periodMs: 60_000 } as const;
 
     await expect(limiter.take([take])).rejects.toThrow('away');
+  });
+
+  const contract = quotaStoreContract(() => {
+    const clock = fakeClock();
+    const balances = memoryQuotaStore({ clock });
+    const run: RunRemotely = (name, ...args) => Reflect.apply(balances[name], undefined, args);
+    return { store: remoteQuotaStore(run), clock };
+  });
+  it.each(contract)('its quota store: $name', ({ run }) => run());
+
+  it('its quota store sends no illegal input', () => {
+    const sent: string[] = [];
+    const store = remoteQuotaStore((name, ..._args) => {
+      sent.push(name);
+      throw new Error('not reached');
+    });
+
+    expect(() => store.read('a subject', '', 'default')).toThrow('a subject must be 1 to 128');
+    expect(sent).toEqual([]);
   });
 });

@@ -15,11 +15,10 @@ import {
   money,
   staticCatalog,
   tokenPrice,
-  type UpstreamClient,
-  type UsageSink,
   undiciClient,
 } from 'tollgate';
 import { nodeAdapter } from 'tollgate/node';
+import type { UpstreamClient, UsageSink } from 'tollgate/ports';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type FakeUpstream, usageRecord } from '../../src/testing/index.ts';
 import { readText } from '../house/sources.ts';

@@ -1,6 +1,6 @@
 /** The expected results of each class of failures; rows override what differs. */
 import { kinds } from './kinds.ts';
-import { allMounts, type ExpectedOfKinds, type FaultRow } from './row.ts';
+import { allMounts, type ExpectedOfKinds, type FaultRow } from './rows/row.ts';
 
 /** Every kind on every mount. */
 export const everywhere: Pick<FaultRow, 'kinds' | 'mounts'> = { kinds, mounts: allMounts };

@@ -2,13 +2,13 @@
 
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../src/errors.ts';
-import type { GatewayEvent } from '../../src/events.ts';
-import { isFailedAttempt } from '../support/event-checks.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
+import { isFailedAttempt } from '../support/laws/event-checks.ts';
 import { errorFieldsIn, errorFieldsOf, streamErrorFieldsOf } from './error-fields.ts';
 import { isMessages, isNative, isStream, type Kind, nanosOf, relayedReply } from './kinds.ts';
 import { messagesErrorAtEnd, messagesErrorIn } from './messages-kind.ts';
 import { responsesErrorAtEnd } from './responses-kind.ts';
-import { type Expected, expectedOf, type Health } from './row.ts';
+import { type Expected, expectedOf, type Health } from './rows/row.ts';
 import { type Case, callsBeforeOf, type Outcome } from './run-case.ts';
 
 /** The results that the matrix compares. */

@@ -10,7 +10,7 @@ import { mounts, type RunningMount } from '../adapters/mounts.ts';
 import { routeSettings } from '../support/route-settings.ts';
 import { blackhole } from './blackhole.ts';
 import { listenToPrints } from './canaries.ts';
-import { allMounts, type MountName } from './row.ts';
+import { allMounts, type MountName } from './rows/row.ts';
 
 /** The header that names a case. */
 export const caseHeader = 'x-fault-case';

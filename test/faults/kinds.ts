@@ -3,8 +3,8 @@
  * that the tables don't say is a row in `samples`, which the compiler asks for.
  */
 import { apiCalls, type FurtherRow } from '../../src/apis.ts';
-import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
-import type { Channel, Model, ProtocolName } from '../../src/ports/catalog.ts';
+import { type DialectName, dialectNames } from '../../src/ports/models/capabilities.ts';
+import type { Channel, Model, ProtocolName } from '../../src/ports/models/catalog.ts';
 import type { Protocol } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { canaries } from './canaries.ts';

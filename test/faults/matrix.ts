@@ -13,7 +13,7 @@ import {
   isThin,
   type MountName,
   oneMount,
-} from './row.ts';
+} from './rows/row.ts';
 import { runCase } from './run-case.ts';
 
 /** The gateway must ignore proxy variables; if it did not, every row would fail. */

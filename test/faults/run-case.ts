@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { issueKey } from '../../src/issue-key.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
@@ -18,7 +18,7 @@ import {
   gatewayInProcess,
   type InProcessGateway,
 } from '../support/gateway-in-process.ts';
-import { type Answer, call } from './caller.ts';
+import { type Answer, call } from './callers/caller.ts';
 import { type Canaries, canaries, found, leakOf } from './canaries.ts';
 import { type ChannelHealth, healthOf } from './health.ts';
 import { caseHeader, type Hosts } from './hosts.ts';
@@ -33,7 +33,7 @@ import {
   typeOf,
 } from './kinds.ts';
 import { type RawUpstream, rawUpstream, reads, type Script, sends } from './raw-upstream.ts';
-import type { ChannelSetup, FaultRow, MountName } from './row.ts';
+import type { ChannelSetup, FaultRow, MountName } from './rows/row.ts';
 
 /** The certificate authority that the gateway trusts. */
 const authority = readFileSync(new URL('certificates/authority.pem', import.meta.url), 'utf8');

@@ -6,16 +6,16 @@
  */
 import { isWhole, someOf } from '../support/sample.ts';
 import { runMatrix } from './matrix.ts';
-import { isThin } from './row.ts';
-import { rowsBefore } from './rows-before.ts';
-import { rowsBodies } from './rows-bodies.ts';
-import { sampledCuts } from './rows-cuts.ts';
-import { rowsEmbeddings } from './rows-embeddings.ts';
-import { rowsMessages } from './rows-messages.ts';
-import { rowsResponses } from './rows-responses.ts';
-import { rowsRetryAfter } from './rows-retry-after.ts';
-import { rowsStatus } from './rows-status.ts';
-import { rowsStreams } from './rows-streams.ts';
+import { rowsBefore } from './rows/before.ts';
+import { rowsBodies } from './rows/bodies.ts';
+import { sampledCuts } from './rows/cuts.ts';
+import { rowsEmbeddings } from './rows/embeddings.ts';
+import { rowsMessages } from './rows/messages.ts';
+import { rowsResponses } from './rows/responses.ts';
+import { rowsRetryAfter } from './rows/retry-after.ts';
+import { isThin } from './rows/row.ts';
+import { rowsStatus } from './rows/status.ts';
+import { rowsStreams } from './rows/streams.ts';
 
 const rows = [
   ...rowsBefore,

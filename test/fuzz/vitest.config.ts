@@ -1,6 +1,6 @@
 /** The fuzz over raw sockets, `npm run test:fuzz`. A slice of it is in `npm test`. */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
-import { reporters } from '../support/reporters.ts';
+import { reporters } from '../support/runner/reporters.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {

@@ -6,7 +6,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';

@@ -8,8 +8,8 @@
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import type { TokenPrice } from '../../src/money.ts';
-import type { Capabilities, DialectName } from '../../src/ports/capabilities.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Capabilities, DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import { gatewayInProcess, requestOf } from '../support/gateway-in-process.ts';

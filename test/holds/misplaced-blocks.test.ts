@@ -5,8 +5,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { type CallerReply, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';

@@ -18,7 +18,10 @@ import { protocols } from '../../src/protocols/table.ts';
 import { readCall } from '../../src/stages/read-call.ts';
 import { holdFor } from '../../src/stages/settle/hold.ts';
 import { model } from '../support/models.ts';
-import { type ResponsesFixture, responsesFixtures } from '../support/responses-fixtures.ts';
+import {
+  type ResponsesFixture,
+  responsesFixtures,
+} from '../support/recorded/responses-fixtures.ts';
 import { routeSettings } from '../support/route-settings.ts';
 
 const ownTools: ReadonlySet<JsonValue | undefined> = new Set(['function', 'custom', 'namespace']);

@@ -1,6 +1,6 @@
 /** Valid bodies of each protocol, with every kind of content that a prompt may have. */
 import type { JsonObject } from '../../src/json.ts';
-import { type Capabilities, dialectNames } from '../../src/ports/capabilities.ts';
+import { type Capabilities, dialectNames } from '../../src/ports/models/capabilities.ts';
 import { messagesAliases, messagesSeeds } from './messages-seeds.ts';
 
 /** The test data of one protocol. */

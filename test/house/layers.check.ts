@@ -7,8 +7,8 @@ const layers: readonly (readonly string[])[] = [
   [
     'src/errors.ts',
     'src/failure-reasons.ts',
-    'src/notification-types.ts',
-    'src/host-streams.ts',
+    'src/events/notification-types.ts',
+    'src/host/streams.ts',
     'src/apis.ts',
     'src/http.ts',
     'src/json.ts',
@@ -21,26 +21,22 @@ const layers: readonly (readonly string[])[] = [
     'src/secret.ts',
     'src/charge-policy.ts',
   ],
-  [
-    'src/exact-numbers.ts',
-    'src/host-packages.ts',
-    'src/host-failures.ts',
-    'src/failure-meanings.ts',
-  ],
-  ['src/bounded-json.ts'],
+  ['src/exact-numbers.ts', 'src/host/packages.ts', 'src/host/failures.ts'],
+  ['src/failure-meanings.ts', 'src/bounded-json.ts'],
   ['src/ports/'],
   ['src/bytes/', 'src/canonical/', 'src/prices/'],
   [
     'src/call.ts',
-    'src/events.ts',
-    'src/usage-events.ts',
-    'src/event-filter.ts',
-    'src/event-emitter.ts',
-    'src/host-warnings.ts',
-    'src/thrown.ts',
+    'src/events/events.ts',
+    'src/events/members.ts',
+    'src/events/usage.ts',
+    'src/events/filter.ts',
+    'src/events/emitter.ts',
+    'src/events/thrown.ts',
     'src/issue-key.ts',
     'src/files/',
   ],
+  ['src/host/warnings.ts'],
   ['src/dialects/'],
   ['src/platforms/'],
   ['src/protocols/'],
@@ -48,9 +44,16 @@ const layers: readonly (readonly string[])[] = [
   ['src/upstream/', 'src/stores/'],
   ['src/gateway-options.ts'],
   ['src/plain-options.ts', 'src/options.ts'],
-  ['src/stages/', 'src/log-events.ts'],
+  ['src/stages/', 'src/events/log.ts'],
   ['src/gateway.ts', 'src/testing/'],
-  ['src/index.ts', 'src/admin/', 'src/notify/', 'src/opentelemetry/', 'src/prometheus/'],
+  [
+    'src/index.ts',
+    'src/ports.ts',
+    'src/admin/',
+    'src/notify/',
+    'src/opentelemetry/',
+    'src/prometheus/',
+  ],
   ['adapters/', 'src/console/'],
   ['src/command/'],
 ];
@@ -101,7 +104,7 @@ describe('layers', () => {
   });
 
   /** `tollgate/fetch` also publishes the upstream client of runtimes without undici. */
-  const importable = ['src/apis.ts', 'src/host-streams.ts', 'src/upstream/fetch-client.ts'];
+  const importable = ['src/apis.ts', 'src/host/streams.ts', 'src/upstream/fetch-client.ts'];
 
   it('adapters import types from the source, and the values of few files', () => {
     const values = edges.filter(

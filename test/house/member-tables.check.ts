@@ -60,11 +60,11 @@ function firstNames(row: string): readonly string[] {
 function membersOf(
   type: string,
 ): readonly { readonly name: string; readonly isRequired: boolean }[] {
-  const file = parse('src/ports/catalog.ts', readText('src/ports/catalog.ts'));
+  const file = parse('src/ports/models/catalog.ts', readText('src/ports/models/catalog.ts'));
   const found = file.statements
     .filter(ts.isInterfaceDeclaration)
     .find(({ name }) => name.text === type);
-  if (found === undefined) throw new Error(`src/ports/catalog.ts has no interface ${type}.`);
+  if (found === undefined) throw new Error(`src/ports/models/catalog.ts has no interface ${type}.`);
   return found.members.map((member) => ({
     name: member.name?.getText() ?? '',
     isRequired: member.questionToken === undefined,

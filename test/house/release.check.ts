@@ -1,6 +1,6 @@
 /** What must be true before a release, and what a reader of the shipped pages can rely on. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -15,38 +15,75 @@ const shipped = repoFiles().filter(
 );
 const maxWords = 45_000;
 
+interface Package {
+  readonly fields?: object;
+  readonly pages?: Readonly<Record<string, string>>;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 describe('a release', () => {
   const whole = {
     repository: { url: 'https://example.com/a.git' },
     homepage: 'https://example.com',
     bugs: { url: 'https://example.com/issues', email: 'security@example.com' },
   };
+  const picture = '![Now](https://example.com/docs/pictures/now.png)';
+  const github = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://example.com/token' };
 
   it.each([
-    [whole, []],
-    [{}, ['repository.url', 'homepage', 'bugs.url', 'bugs.email']],
-    [{ ...whole, homepage: '' }, ['homepage']],
-    [{ ...whole, bugs: { url: whole.bugs.url } }, ['bugs.email']],
-  ])('is refused while package.json lacks an address: %j', (fields, missing) => {
+    [whole, ''],
+    [{}, 'lacks repository.url, homepage, bugs.url, bugs.email.'],
+    [{ ...whole, homepage: '' }, 'lacks homepage.'],
+    [{ ...whole, bugs: { url: whole.bugs.url } }, 'lacks bugs.email.'],
+  ])('is refused while package.json lacks an address: %j', (fields, refusal) => {
+    expectRefusal(refusedBecause({ fields, env: github }), refusal);
+  });
+
+  it.each([
+    ['README.md', 'README.md shows docs/pictures/now.png, which is not in the package.'],
+    ['docs/console.md', 'docs/console.md shows docs/pictures/now.png,'],
+    ['docs/internals/proofs.md', ''],
+  ])('is refused while a page shows a picture by a relative link: %s', (page, refusal) => {
+    const pages = { [page]: `${picture} ![Now](docs/pictures/now.png)` };
+
+    expectRefusal(refusedBecause({ pages, env: github }), refusal);
+  });
+
+  it.each([
+    [{}, 'there is no identity to sign the provenance with.'],
+    [github, ''],
+    [{ SIGSTORE_ID_TOKEN: 'a token' }, ''],
+  ])('is refused where npm has no identity to sign the provenance with: %j', (env, refusal) => {
+    expectRefusal(refusedBecause({ env }), refusal);
+  });
+
+  it('is public, has a provenance, and runs the check', () => {
+    expect(member(manifest, 'publishConfig')).toEqual({ access: 'public', provenance: true });
+    expect(member(member(manifest, 'scripts'), 'prepublishOnly')).toBe('node .ci/may-publish.mjs');
+  });
+
+  /** What the check prints for a package with these members, pages and variables. */
+  function refusedBecause({ fields = whole, pages = {}, env }: Package): string {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-release-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, 'package.json');
-    writeFileSync(path, JSON.stringify(fields));
-
-    const { status, stderr } = spawnSync('node', ['.ci/may-publish.mjs', path], {
+    mkdirSync(join(folder, 'docs/internals'), { recursive: true });
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(fields));
+    for (const [path, text] of Object.entries({ 'README.md': picture, ...pages })) {
+      writeFileSync(join(folder, path), text);
+    }
+    const { status, stderr } = spawnSync(process.execPath, ['.ci/may-publish.mjs', folder], {
       cwd: root,
+      env,
       encoding: 'utf8',
     });
+    expect(status).toBe(stderr === '' ? 0 : 1);
+    return stderr;
+  }
 
-    expect(status).toBe(missing.length === 0 ? 0 : 1);
-    expect(stderr.match(/lacks (.*?)\. /)?.[1] ?? '').toBe(missing.join(', '));
-  });
-
-  it('runs the check', () => {
-    const scripts = member(manifest, 'scripts');
-
-    expect(member(scripts, 'prepublishOnly')).toBe('node .ci/may-publish.mjs');
-  });
+  function expectRefusal(printed: string, refusal: string): void {
+    expect(printed.split('\n').length).toBe(refusal === '' ? 1 : 2);
+    expect(printed).toContain(refusal);
+  }
 });
 
 describe('the README', () => {

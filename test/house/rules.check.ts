@@ -16,6 +16,16 @@ describe('every file', () => {
     });
   }
 
+  it('is in a folder of at most 25 files', () => {
+    const counts = new Map<string, number>();
+    for (const path of repoFiles().filter((name) => /^(?:src|adapters|test)\//.test(name))) {
+      const folder = path.slice(0, path.lastIndexOf('/'));
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+
+    expect([...counts].filter(([, count]) => count > 25)).toEqual([]);
+  });
+
   it('has no absolute path of a machine', () => {
     const machine = /(?<![\w.~-])(?:\/(?:home|root|tmp|Users|work)\/\w|[A-Z]:\\\w)/;
     const text = repoFiles().filter((path) => path !== 'package-lock.json' && !isBinary(path));

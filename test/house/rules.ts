@@ -2,7 +2,7 @@
 
 import ts from 'typescript';
 import { operations, protocolNames } from '../../src/apis.ts';
-import { dialectNames } from '../../src/ports/capabilities.ts';
+import { dialectNames } from '../../src/ports/models/capabilities.ts';
 import { nodesOf, placeOf, resolveImport, sources } from './sources.ts';
 
 /** A style rule; `find` returns the positions that break it. */
@@ -189,7 +189,7 @@ export const rules: readonly Rule[] = [
 
 /** What the entries of the package re-export, by the file that declares it. */
 const exportedByEntries: ReadonlyMap<string, readonly string[]> = sources()
-  .filter(({ fileName }) => /^src\/(?:.*\/)?index\.ts$/.test(fileName))
+  .filter(({ fileName }) => /^src\/(?:(?:.*\/)?index|ports)\.ts$/.test(fileName))
   .flatMap((entry) => entry.statements.filter(ts.isExportDeclaration))
   .reduce((all, { moduleSpecifier, exportClause, parent }) => {
     if (exportClause === undefined || !ts.isNamedExports(exportClause)) return all;
@@ -255,7 +255,7 @@ function isDefaultModifier(node: ts.Node): boolean {
 
 function isNamedEntryExport(node: ts.ExportDeclaration): boolean {
   return (
-    /(?:^|\/)(?:index|adapters\/\w+)\.ts$/.test(node.getSourceFile().fileName) &&
+    /(?:^|\/)(?:index|src\/ports|adapters\/\w+)\.ts$/.test(node.getSourceFile().fileName) &&
     node.exportClause !== undefined
   );
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { childScript } from '../support/child-script.ts';
 import { type Draw, drawn } from '../support/seeds.ts';
 import { startCallers } from './callers.ts';

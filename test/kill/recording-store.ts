@@ -1,5 +1,5 @@
 /** A quota store that records each operation and its result before the gateway sees it. */
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import type { Note } from './facts.ts';
 
 /** The subject that all callers share; the other line of each call has its own caller. */

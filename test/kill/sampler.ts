@@ -1,7 +1,7 @@
 /** Reads balances every few milliseconds, because they must be correct at any time. */
 
-import { defaultPartition } from '../../src/ports/quota-input.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { poolSubject } from './recording-store.ts';
 
 /** The results of the reads. */

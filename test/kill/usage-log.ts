@@ -7,7 +7,7 @@ import type {
   UsageCharges,
   UsageQueries,
   UsageRecordPage,
-} from '../../src/stores/sql/usage-report.ts';
+} from '../../src/stores/sql/usage/report.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 
 /** The folder of the files, next to the socket of the database. */

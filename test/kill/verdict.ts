@@ -2,8 +2,8 @@
  * Compares what the processes recorded, which calls the upstream ran, and the balances of the
  * store.
  */
-import { defaultPartition } from '../../src/ports/quota-input.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { reconcile } from '../../src/stores/sql/reconcile.ts';
 import type { OpenStore } from './databases.ts';

@@ -4,7 +4,7 @@
  * choices.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
-import { reporters } from '../support/reporters.ts';
+import { reporters } from '../support/runner/reporters.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {

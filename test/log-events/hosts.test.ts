@@ -14,8 +14,8 @@ import { expressAdapter } from 'tollgate/express';
 import { expect, it, onTestFinished } from 'vitest';
 import winston from 'winston';
 import { accessLog, requestLogger } from '../../examples/logging.ts';
+import { logEvents } from '../../src/events/log.ts';
 import { parseJson } from '../../src/json.ts';
-import { logEvents } from '../../src/log-events.ts';
 import { type CallerName, unmountedGateway } from '../support/mounted-gateway.ts';
 import { closed, listening } from '../support/servers.ts';
 

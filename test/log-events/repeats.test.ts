@@ -2,8 +2,8 @@
 /** In an outage, the failures of a port have one line a second, with their number. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
-import { logEvents } from '../../src/log-events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
+import { logEvents } from '../../src/events/log.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });

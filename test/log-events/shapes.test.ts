@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { logEvents } from 'tollgate';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { GatewayEvent, LogLevel } from '../../src/events.ts';
+import type { GatewayEvent, LogLevel } from '../../src/events/events.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 
 const ended: GatewayEvent = {

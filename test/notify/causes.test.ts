@@ -2,9 +2,9 @@
 /** Which events become notifications, with which content, and how often. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventOf } from '../../src/events.ts';
+import type { EventOf } from '../../src/events/events.ts';
 import { notify } from '../../src/notify/notify.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import type { ChannelStatus } from '../../src/upstream/channel-status.ts';

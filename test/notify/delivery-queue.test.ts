@@ -2,8 +2,8 @@
 /** The queue: each notification is delivered or given up once, after bounded waits. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventOf } from '../../src/events.ts';
-import type { NotificationType } from '../../src/notification-types.ts';
+import type { EventOf } from '../../src/events/events.ts';
+import type { NotificationType } from '../../src/events/notification-types.ts';
 import type { AttemptResult } from '../../src/notify/attempt.ts';
 import { DeliveryQueue } from '../../src/notify/delivery-queue.ts';
 import { importance, type Message } from '../../src/notify/messages.ts';

@@ -1,8 +1,8 @@
 /** Notifications of a gateway that a test makes up: its events, its channels and its clock. */
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { eventEmitter } from '../../src/event-emitter.ts';
-import type { EventOf, GatewayEvent } from '../../src/events.ts';
+import { eventEmitter } from '../../src/events/emitter.ts';
+import type { EventOf, GatewayEvent } from '../../src/events/events.ts';
 import { type Notifications, notify } from '../../src/notify/notify.ts';
 import type { NotifyOptions } from '../../src/notify/options.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

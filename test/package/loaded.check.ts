@@ -46,8 +46,7 @@ it.each([
   // Half of it is the SQL of the migrations.
   { entry: 'postgres', maxBytes: 180_000 },
   { entry: 'redis', maxBytes: 120_000 },
-  // With the schemas of OpenAPI.
-  { entry: 'admin', maxBytes: 295_000 },
+  { entry: 'admin', maxBytes: 190_000 },
 ])('tollgate/$entry loads at most $maxBytes bytes, and no codec', ({ entry, maxBytes }) => {
   const evaluated = evaluatedBy([entry], 'js');
   const sources = evaluated.flatMap((name) => sourcesOf(name));

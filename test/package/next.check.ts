@@ -1,7 +1,8 @@
 /** The packed package in a Next.js app: the example, built by its bundler, started and called. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ask } from '../../examples/next/app/chat.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import { gate, sse } from '../../src/testing/providers/scripts.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
@@ -52,6 +53,8 @@ afterAll(async () => {
   await upstream.close();
   consumer.remove();
 });
+
+afterEach(() => vi.unstubAllGlobals());
 
 describe.each([
   ['the App Router', '/api/llm'],
@@ -121,6 +124,31 @@ describe.each([
   });
 });
 
+describe('a user of the app who has signed in', () => {
+  it('asks a model with the session of the app, and without a key', async () => {
+    const page = await fetch(origin);
+    const { status, headers } = await signIn();
+    actAsBrowser(cookieOf(headers), 'same-origin');
+    upstream.enqueue(sse([delta('Hello, '), delta('Ada'), '[DONE]']));
+
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Sign in')]);
+    expect([status, headers.get('location')]).toEqual([303, '/']);
+    expect(await replyTo('Who am I?')).toBe('Hello, Ada');
+  });
+
+  it.each([
+    ['has signed out', '', 'same-origin'],
+    ['is on a page of another site', undefined, 'cross-site'],
+  ])('is refused who %s', async (_name, cookie, site) => {
+    const { headers } = await signIn();
+    const before = upstream.calls.length;
+    actAsBrowser(cookie ?? cookieOf(headers), site);
+
+    await expect(replyTo('Who am I?')).rejects.toThrow('No API key was found');
+    expect(upstream.calls.length).toBe(before);
+  });
+});
+
 // The last one, because it ends the server.
 it('a SIGTERM closes the gateway, and then the process', async () => {
   const ended = once(server, 'exit');
@@ -129,6 +157,31 @@ it('a SIGTERM closes the gateway, and then the process', async () => {
 
   expect(await ended).toEqual([0, null]);
 });
+
+function signIn(): Promise<Response> {
+  const body = new URLSearchParams({ name: 'ada' });
+  return fetch(`${origin}/sign-in`, { method: 'POST', body, redirect: 'manual' });
+}
+
+function cookieOf(headers: Headers): string {
+  return headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+/** Sends with the page's requests what a browser adds. */
+function actAsBrowser(cookie: string, site: string): void {
+  const send = globalThis.fetch;
+  vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
+    const added = { ...init.headers, cookie, 'sec-fetch-site': site };
+    return send(origin + path, { ...init, headers: added });
+  });
+}
+
+/** What the page shows. */
+async function replyTo(question: string): Promise<string> {
+  let text = '';
+  for await (const piece of ask(question)) text += piece;
+  return text;
+}
 
 function headers(): Record<string, string> {
   return { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };

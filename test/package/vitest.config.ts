@@ -3,7 +3,7 @@
  * and the registry.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
-import { reporters } from '../support/reporters.ts';
+import { reporters } from '../support/runner/reporters.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {

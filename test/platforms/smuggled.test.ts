@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
 import { vertex } from '../../src/platforms/vertex.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';
 

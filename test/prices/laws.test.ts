@@ -24,6 +24,7 @@ import {
   type PricedRequest,
   type UsageBound,
 } from '../../src/prices/cost.ts';
+import { runsOf } from '../support/sample.ts';
 import { anyUsage } from './arbitrary.ts';
 
 type Kind = keyof TokenRates;
@@ -240,7 +241,7 @@ function referenceCost(one: Case): bigint {
   return whole > maxNanos ? maxNanos : whole;
 }
 
-function holds(law: (one: Case) => void, numRuns = 5_000): void {
+function holds(law: (one: Case) => void, numRuns = runsOf(5_000)): void {
   fc.assert(fc.property(cases, law), { numRuns });
 }
 
@@ -279,7 +280,7 @@ it('a usage within the bound costs no more than the hold, however its tokens are
       maxCostOf(bound, price, request),
     );
   };
-  fc.assert(fc.property(cases, bounds, law), { numRuns: 10_000 });
+  fc.assert(fc.property(cases, bounds, law), { numRuns: runsOf(10_000) });
 });
 
 /** A price of 1 nano a token of one kind, and nothing for the others, at every tier. */
@@ -317,7 +318,7 @@ it('each token is charged once, though its kinds overlap and its passes exceed t
     expect(ofKinds(...input)).toBe(most('inputTokens'));
     expect(ofKinds(...output)).toBe(most('outputTokens'));
   };
-  fc.assert(fc.property(cases, anyUsage, law), { numRuns: 1_000 });
+  fc.assert(fc.property(cases, anyUsage, law), { numRuns: runsOf(1_000) });
 });
 
 it('the order of tiers, and a rate that is left out, change nothing', () => {
@@ -347,5 +348,5 @@ it('the order of tiers, and a rate that is left out, change nothing', () => {
       expect(mostExpensiveInput(other)).toBe(mostExpensiveInput(price));
     }
   };
-  fc.assert(fc.property(cases, fc.nat(5), law), { numRuns: 2_000 });
+  fc.assert(fc.property(cases, fc.nat(5), law), { numRuns: runsOf(2_000) });
 });

@@ -10,7 +10,7 @@ import type { Usage } from '../../src/money.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import { costOf } from '../../src/prices/cost.ts';
 import { protocols } from '../../src/protocols/table.ts';
-import { type FixtureCategory, fixtures } from '../support/fixtures.ts';
+import { type FixtureCategory, fixtures } from '../support/recorded/fixtures.ts';
 
 /** Nanos per token; primes, so that no two sums are equal by chance. */
 const nanos = {

@@ -17,6 +17,7 @@ import { countedTypes } from '../../src/prometheus/record-events.ts';
 import { inTime } from '../stages/ports/failing.ts';
 import { type CallerRequest, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, chat, model, replies } from '../support/models.ts';
+import { runsOf } from '../support/sample.ts';
 
 const canary = 'canary';
 const catalog = ['chat', 'spare', 'openai-a', 'openai-b'];
@@ -73,7 +74,7 @@ it('labels are names from the catalog and constants of the gateway', async () =>
         expect(labels.filter((label) => !isOurs(label))).toEqual([]);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runsOf(150) },
   );
 });
 

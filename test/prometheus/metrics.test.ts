@@ -4,7 +4,7 @@ import client from 'prom-client';
 import { prometheusMetrics } from 'tollgate/prometheus';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { EventListener, GatewayEvent } from '../../src/events.ts';
+import type { EventListener, GatewayEvent } from '../../src/events/events.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { chat, replies } from '../support/models.ts';

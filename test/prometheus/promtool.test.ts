@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import client from 'prom-client';
 import { prometheusMetrics } from 'tollgate/prometheus';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { EventListener } from '../../src/events.ts';
+import type { EventListener } from '../../src/events/events.ts';
 import { metricDefinitions } from '../../src/prometheus/definitions.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { readText, root } from '../house/sources.ts';

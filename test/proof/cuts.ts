@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import type { ContractCase } from '../../src/testing/contracts/contract-case.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import type { CutProxy } from './cut-proxy.ts';

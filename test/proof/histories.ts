@@ -2,7 +2,7 @@
  * Records the operations of several concurrent clients on one store and their results: random
  * operations from a seed, on one subject, with ids that the clients share.
  */
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { type Draw, drawn } from '../support/seeds.ts';
 import type { Invocation } from './linearisable.ts';
 import { type Operation, send } from './operations.ts';

@@ -1,7 +1,7 @@
 // suite: search
 /** The linearisability checker finds wrong stores and impossible histories. */
 import { describe, expect, it } from 'vitest';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { recordHistory } from './histories.ts';
 import { type Invocation, judge } from './linearisable.ts';

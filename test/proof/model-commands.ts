@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { ExtendInput, QuotaLine } from '../../src/ports/quota-store.ts';
+import type { ExtendInput, QuotaLine } from '../../src/ports/limits/quota-store.ts';
 import { comparable, type Operation, send } from './operations.ts';
 import { apply, type Books, emptyBooks } from './quota-model.ts';
 import type { ProofSetup, StoreUnderTest } from './stores-under-test.ts';

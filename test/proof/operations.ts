@@ -9,7 +9,7 @@ import type {
   ReleaseInput,
   ReserveInput,
   SettleInput,
-} from '../../src/ports/quota-store.ts';
+} from '../../src/ports/limits/quota-store.ts';
 
 /** One operation on a quota store. */
 export type Operation =

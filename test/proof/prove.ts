@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { recordHistory } from './histories.ts';
 import { judge, type Verdict } from './linearisable.ts';
 import { agreesWithModel } from './model-commands.ts';

@@ -16,7 +16,7 @@ import type {
   ReserveResult,
   SettleInput,
   SettleResult,
-} from '../../src/ports/quota-store.ts';
+} from '../../src/ports/limits/quota-store.ts';
 import type { Operation, RowName } from './operations.ts';
 
 interface Row {

@@ -1,6 +1,6 @@
 /** What the proofs need to know about a store, and the memory store as the reference. */
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import type { QuotaStoreSetup } from '../../src/testing/contracts/quota/case-context.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

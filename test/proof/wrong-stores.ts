@@ -3,7 +3,7 @@
  * operations on a memory store overlap, which must pass.
  */
 
-import type { QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
+import type { QuotaStore, ReserveInput } from '../../src/ports/limits/quota-store.ts';
 import { drawn } from '../support/seeds.ts';
 
 /** The same store with latency: each request and each reply takes a few turns. */

@@ -12,7 +12,7 @@ import {
   native,
   wholeChat,
 } from '../support/any-model-gateway.ts';
-import { fixture } from '../support/fixtures.ts';
+import { fixture } from '../support/recorded/fixtures.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { json, sse } from './streams.ts';
 

@@ -15,8 +15,8 @@ import {
   native,
   wholeChat,
 } from '../support/any-model-gateway.ts';
-import { fixture } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { fixture } from '../support/recorded/fixtures.ts';
 import { brokenStream } from './streams.ts';
 
 let upstream: FakeUpstream;

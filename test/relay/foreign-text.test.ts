@@ -4,7 +4,7 @@
  * unchecked: every shape of document in place of a reply, for each kind of call.
  */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -1,11 +1,11 @@
 // suite: slow
 /** Errors of Messages calls, with the texts and statuses that Anthropic's clients act on. */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { anyModelGateway, messages, wholeMessage } from '../support/any-model-gateway.ts';
-import { fixtures } from '../support/fixtures.ts';
 import { type CallerReply, gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';
+import { fixtures } from '../support/recorded/fixtures.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { sse } from './streams.ts';
 

@@ -6,7 +6,7 @@ import { bodyFromChunks } from '../../src/bytes/body/elide.ts';
 import { spliceMembers } from '../../src/bytes/body/splice.ts';
 import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import { type EnvelopeKind, writeEnvelope } from '../../src/canonical/envelope.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import type { UpstreamRequest } from '../../src/ports/upstream-client.ts';
 import {
   foreignThinking,
@@ -20,8 +20,8 @@ import {
   messages,
   wholeMessage,
 } from '../support/any-model-gateway.ts';
-import { fixtures } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { fixtures } from '../support/recorded/fixtures.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { escapes, respelled } from './spellings.ts';
 import { json } from './streams.ts';

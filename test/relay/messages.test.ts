@@ -8,8 +8,8 @@ import {
   messages,
   wholeMessage,
 } from '../support/any-model-gateway.ts';
-import { type Fixture, fixture, fixtures } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { type Fixture, fixture, fixtures } from '../support/recorded/fixtures.ts';
 import { someOf } from '../support/sample.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, eventsOf } from './oracle.ts';

@@ -3,7 +3,7 @@
  * `JSON.parse`. It shares no code with the relay, and need not be fast.
  */
 import type { Usage } from '../../src/money.ts';
-import type { Fixture } from '../support/fixtures.ts';
+import type { Fixture } from '../support/recorded/fixtures.ts';
 
 /**
  * The protocol that a recording is replayed to; some recordings in the OpenAI folder are of

@@ -11,8 +11,8 @@ import {
   native,
   wholeChat,
 } from '../support/any-model-gateway.ts';
-import { type Fixture, fixture } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { type Fixture, fixture } from '../support/recorded/fixtures.ts';
 import { someOf } from '../support/sample.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { doorOf, relayedChat, relayedNative, usageOf } from './oracle.ts';

@@ -4,8 +4,8 @@
  * here.
  */
 import { describe, expect, it } from 'vitest';
-import type { Capabilities } from '../../src/ports/capabilities.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Capabilities } from '../../src/ports/models/capabilities.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import {
   anyModelGateway,
   type CallerRequest,
@@ -14,7 +14,7 @@ import {
   native,
   upstreamSecret,
 } from '../support/any-model-gateway.ts';
-import type { Fixture } from '../support/fixtures.ts';
+import type { Fixture } from '../support/recorded/fixtures.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { type CallerApi, doorOf } from './oracle.ts';
 import { recordings } from './streams.ts';

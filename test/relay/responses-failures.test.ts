@@ -12,7 +12,7 @@ import {
   wholeResponse,
 } from '../support/any-model-gateway.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
-import { responsesFixture } from '../support/responses-fixtures.ts';
+import { responsesFixture } from '../support/recorded/responses-fixtures.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, eventsOf } from './oracle.ts';
 import { json, sse } from './streams.ts';

@@ -13,7 +13,7 @@ import {
   type ResponsesFixture,
   responsesFixture,
   responsesFixtures,
-} from '../support/responses-fixtures.ts';
+} from '../support/recorded/responses-fixtures.ts';
 import { someOf } from '../support/sample.ts';
 import { type ScriptedReply, scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, eventsOf } from './oracle.ts';

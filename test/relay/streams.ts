@@ -3,8 +3,8 @@
  * one.
  */
 import { type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
-import { type Fixture, fixtures } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { type Fixture, fixtures } from '../support/recorded/fixtures.ts';
 import type { ScriptedReply } from '../support/scripted-upstream.ts';
 import { drawn } from '../support/seeds.ts';
 import type { CallerApi } from './oracle.ts';

@@ -5,8 +5,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { anyModelGateway, native } from '../support/any-model-gateway.ts';
-import { type Fixture, fixture } from '../support/fixtures.ts';
 import type { CallerReply } from '../support/gateway-in-process.ts';
+import { type Fixture, fixture } from '../support/recorded/fixtures.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { documentOf, doorOf, eventsOf, relayedChat, relayedNative } from './oracle.ts';
 import { brokenStream, json, sse, streamed, streams } from './streams.ts';

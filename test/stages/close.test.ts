@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { Model } from '../../src/ports/catalog.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/providers/scripts.ts';
 import { childScript } from '../support/child-script.ts';

@@ -10,7 +10,7 @@ import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';

@@ -10,7 +10,7 @@ import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { GatewayRequest, GatewayResponse } from '../../src/http.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { ApiKey } from '../../src/ports/keys/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { drivenUpstream } from '../support/driven-upstream.ts';

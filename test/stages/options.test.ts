@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { settingsOf } from '../../src/options.ts';
 import { plainDefaults } from '../../src/plain-options.ts';
-import { defaultResponseOptions } from '../../src/ports/response-options-schema.ts';
+import { defaultResponseOptions } from '../../src/ports/replies/response-options-schema.ts';
 import { untyped } from './ports/failing.ts';
 
 const find = (): undefined => undefined;

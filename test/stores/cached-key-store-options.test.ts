@@ -1,7 +1,7 @@
 // suite: slow
 /** A cached key store with wrong options names the option and the remedy. */
 import { describe, expect, it } from 'vitest';
-import type { KeyStore } from '../../src/ports/key-store.ts';
+import type { KeyStore } from '../../src/ports/keys/key-store.ts';
 import { cachedKeyStore } from '../../src/stores/cached-key-store.ts';
 import { untyped } from '../stages/ports/failing.ts';
 

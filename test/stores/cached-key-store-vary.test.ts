@@ -2,7 +2,7 @@
 /** A cached key store whose answers depend on the request: what is shared, and what is not. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ApiKey, KeyLookupOptions, KeyRequest } from '../../src/ports/key-store.ts';
+import type { ApiKey, KeyLookupOptions, KeyRequest } from '../../src/ports/keys/key-store.ts';
 import { type CachedKeyStoreOptions, cachedKeyStore } from '../../src/stores/cached-key-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { untyped } from '../stages/ports/failing.ts';

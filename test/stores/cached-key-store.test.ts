@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
-import type { ApiKey, KeyStore } from '../../src/ports/key-store.ts';
+import type { ApiKey, KeyStore } from '../../src/ports/keys/key-store.ts';
 import { mintSecret } from '../../src/secret.ts';
 import {
   type CachedKeyStore,

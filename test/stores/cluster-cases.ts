@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { ClusterStore, ReplicaReport } from '../../src/ports/cluster-store.ts';

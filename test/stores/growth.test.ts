@@ -6,8 +6,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts';
-import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../src/ports/limits/quota-store.ts';
+import type { IdempotencyStore } from '../../src/ports/replies/idempotency-store.ts';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
 import { postgresIdempotencyStore } from '../../src/stores/postgres/stores.ts';
 import { scriptRunner } from '../../src/stores/redis/client.ts';

@@ -1,11 +1,11 @@
 /** What key tables and usage logs must do with the ids of keys and subjects, whatever they are. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { ApiKey } from '../../src/ports/keys/key-store.ts';
 import type { UsageSink } from '../../src/ports/usage-sink.ts';
 import { mintSecret } from '../../src/secret.ts';
 import type { KeyTable } from '../../src/stores/sql/key-row.ts';
-import type { UsageQueries } from '../../src/stores/sql/usage-report.ts';
+import type { UsageQueries } from '../../src/stores/sql/usage/report.ts';
 import { everyId } from '../../src/testing/contracts/ids.ts';
 import { usageRecord } from '../../src/testing/index.ts';
 

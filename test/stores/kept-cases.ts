@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { ItemStore } from '../../src/ports/item-store.ts';
-import type { IndexEntry, ResponseIndex } from '../../src/ports/response-index.ts';
-import type { ResultStore } from '../../src/ports/result-store.ts';
+import type { ItemStore } from '../../src/ports/replies/item-store.ts';
+import type { IndexEntry, ResponseIndex } from '../../src/ports/replies/response-index.ts';
+import type { ResultStore } from '../../src/ports/replies/result-store.ts';
 import { memoryItemStore } from '../../src/stores/memory/item-store.ts';
 import { memoryResponseIndex } from '../../src/stores/memory/response-index.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';

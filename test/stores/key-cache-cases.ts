@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { ApiKey } from '../../src/ports/keys/key-store.ts';
 import { mintSecret } from '../../src/secret.ts';
 import type { SqlKeyStore, SqlKeyStoreOptions } from '../../src/stores/sql/key-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

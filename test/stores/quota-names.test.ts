@@ -1,7 +1,7 @@
 // suite: slow
 /** Valid names of subjects, periods and holds, as the port documents them. */
 import { expect, it } from 'vitest';
-import { checkEnding, isName, isPeriod } from '../../src/ports/quota-input.ts';
+import { checkEnding, isName, isPeriod } from '../../src/ports/limits/quota-input.ts';
 import { untyped } from '../stages/ports/failing.ts';
 
 /** Every character up to 255 and a look-alike, to be put at the beginning, middle and end. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { RateLimiter, RateTake } from '../../src/ports/rate-limiter.ts';
+import type { RateLimiter, RateTake } from '../../src/ports/limits/rate-limiter.ts';
 import { rateLimiterContract } from '../../src/testing/contracts/rate-limiter.ts';
 import { rateModel, rateSteps } from './rate-model.ts';
 import { expectEveryLimitApplies, statedRates } from './stated-rates.ts';

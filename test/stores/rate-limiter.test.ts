@@ -2,7 +2,7 @@
 /** The memory limiter decides like the model of token buckets, and its memory is bounded. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RateTake } from '../../src/ports/rate-limiter.ts';
+import type { RateTake } from '../../src/ports/limits/rate-limiter.ts';
 import { memoryRateLimiter, recentBuckets } from '../../src/stores/memory/rate-limiter.ts';
 import { afterTake, type TokenBucket } from '../../src/stores/memory/token-bucket.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

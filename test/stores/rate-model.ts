@@ -3,7 +3,7 @@
  * instead of doubles, and forgets no bucket. Time counts in 1/60,000 of the period.
  */
 import fc from 'fast-check';
-import type { RateDecision, RatePeriodMs, RateTake } from '../../src/ports/rate-limiter.ts';
+import type { RateDecision, RatePeriodMs, RateTake } from '../../src/ports/limits/rate-limiter.ts';
 
 /** A missing amount, as a fraction with the denominator 60,000. */
 interface ModelBucket {

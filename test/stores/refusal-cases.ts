@@ -9,7 +9,7 @@ import {
   type RefusalQueries,
   refusalGroupings,
 } from '../../src/stores/sql/refusal-report.ts';
-import type { UsageQueries, UsageRetention } from '../../src/stores/sql/usage-report.ts';
+import type { UsageQueries, UsageRetention } from '../../src/stores/sql/usage/report.ts';
 import { recordedRefusals, usageRecord } from '../../src/testing/index.ts';
 
 type Log = RefusalLog & RefusalQueries & UsageSink;

@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { MaybePromise } from '../../src/ports/call-options.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
-import type { RateLimiter, RatePeriodMs, RateTake } from '../../src/ports/rate-limiter.ts';
-import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../src/ports/rates.ts';
+import type { ApiKey } from '../../src/ports/keys/key-store.ts';
+import type { RateLimiter, RatePeriodMs, RateTake } from '../../src/ports/limits/rate-limiter.ts';
+import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../src/ports/limits/rates.ts';
 import { limitsOfCalls, limitsOfModel } from '../../src/stages/rates/applied-limits.ts';
 import { model } from '../support/models.ts';
 import { type RateModel, rateModel } from './rate-model.ts';

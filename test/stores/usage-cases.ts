@@ -1,14 +1,14 @@
 /** What every usage log in a database must do with reports and old records, over random records. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CallOutcome, UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
-import { firstByteBoundsMs } from '../../src/stores/sql/first-bytes.ts';
+import { firstByteBoundsMs } from '../../src/stores/sql/usage/first-bytes.ts';
 import {
   columnGroupings,
   type UsageGrouping,
   type UsageQueries,
   type UsageReportQuery,
   type UsageRetention,
-} from '../../src/stores/sql/usage-report.ts';
+} from '../../src/stores/sql/usage/report.ts';
 import { usageRecord } from '../../src/testing/index.ts';
 import { usageIdCases } from './id-cases.ts';
 

@@ -6,10 +6,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { apiCalls, protocolNames } from '../../src/apis.ts';
 import type { DialectTable } from '../../src/dialects/table.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import type { Gateway } from '../../src/gateway.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import type { ProtocolTable } from '../../src/protocols/table.ts';

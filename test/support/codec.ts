@@ -11,7 +11,7 @@ import type {
   UpstreamTarget,
 } from '../../src/dialects/codec.ts';
 import { type JsonValue, parseJson } from '../../src/json.ts';
-import type { Capabilities } from '../../src/ports/capabilities.ts';
+import type { Capabilities } from '../../src/ports/models/capabilities.ts';
 import { plainRequest, user } from './plain-request.ts';
 
 /** The codec under test, and what its tests use by default. */

@@ -1,7 +1,7 @@
 /** A server of `node:http` for a function that turns a Web request into a response. */
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cutOff } from '../../src/host-streams.ts';
+import { cutOff } from '../../src/host/streams.ts';
 
 /** Answers a Web request; may reject. */
 export type Fetch = (request: Request) => Response | Promise<Response>;

@@ -6,23 +6,25 @@
 import { Writable } from 'node:stream';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { dialects } from '../../src/dialects/table.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { type Gateway, gatewayOver, type Tables } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import type { GatewayResponse } from '../../src/http.ts';
-import type { ApiKey } from '../../src/ports/key-store.ts';
-import type { ListedModel } from '../../src/ports/listed-model.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
-import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+import type { ApiKey } from '../../src/ports/keys/key-store.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
+import type { QuotaState, QuotaStore } from '../../src/ports/limits/quota-store.ts';
+import type { ListedModel } from '../../src/ports/models/listed-model.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { type AnswerLaws, answerLaws, haveKnownErrors } from './answer-laws.ts';
 import { countedIds } from './counted-ids.ts';
 import { type CallHandler, type DrivenUpstream, drivenUpstream } from './driven-upstream.ts';
-import { checkEvent, isNotable } from './event-checks.ts';
-import { type EventLaws, eventLaws } from './event-laws.ts';
+import { type AnswerLaws, answerLaws, haveKnownErrors } from './laws/answer-laws.ts';
+import { checkEvent, isNotable } from './laws/event-checks.ts';
+import { type EventLaws, eventLaws } from './laws/event-laws.ts';
+import { defaultModels } from './models.ts';
+import { recordLog } from './record-log.ts';
 import {
   type Count,
   countedClock,
@@ -30,9 +32,7 @@ import {
   notedHolds,
   type WatchedGateway,
   watchGateway,
-} from './leftovers.ts';
-import { defaultModels } from './models.ts';
-import { recordLog } from './record-log.ts';
+} from './runner/leftovers.ts';
 // Loaded here, so that the first translated call of a file takes no longer than the others.
 import '../../src/stages/prepare/call-translator.ts';
 import './codecs.ts';

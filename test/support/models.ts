@@ -1,5 +1,5 @@
 /** The models of the gateway in process, and requests and replies for them. */
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import type { CallHandler } from './driven-upstream.ts';
 import type { CallerRequest } from './gateway-in-process.ts';
 

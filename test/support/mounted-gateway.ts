@@ -6,22 +6,22 @@
 import { createServer } from 'node:http';
 import { nodeAdapter } from 'tollgate/node';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
-import type { GatewayEvent } from '../../src/events.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/gateway-options.ts';
 import { issueKey } from '../../src/issue-key.ts';
-import type { Model } from '../../src/ports/catalog.ts';
-import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { defaultPartition } from '../../src/ports/limits/quota-input.ts';
+import type { Model } from '../../src/ports/models/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { countedIds } from './counted-ids.ts';
-import { checkEvent, isNotable } from './event-checks.ts';
-import { leftIn, notedHolds } from './leftovers.ts';
+import { checkEvent, isNotable } from './laws/event-checks.ts';
 import { mountedModels } from './mounted-models.ts';
 import { recordLog } from './record-log.ts';
+import { leftIn, notedHolds } from './runner/leftovers.ts';
 import { closed, listening } from './servers.ts';
 // Loaded here, so that the first translated call of a file takes no longer than the others.
 import '../../src/stages/prepare/call-translator.ts';

@@ -1,6 +1,6 @@
 /** The models of a mounted gateway: one of each kind. */
 import type { Price } from '../../src/money.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import { faultNames } from '../../src/testing/providers/provider.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 

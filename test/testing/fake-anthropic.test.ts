@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseEvents } from '../../src/bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/providers/server.ts';
-import { fixture } from '../support/fixtures.ts';
+import { fixture } from '../support/recorded/fixtures.ts';
 import { post } from './helpers.ts';
 
 let upstream: FakeUpstream;

@@ -2,7 +2,7 @@
 /** Media that the upstream's models don't accept: refused by name, before anything is sent. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
-import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
+import { type DialectName, dialectNames } from '../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -1,7 +1,7 @@
 // suite: slow
 /** Translated replies of hostile or broken upstreams: charge, size and end. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import {
   type AnyModelSetup,
   anyModelGateway,

@@ -2,7 +2,7 @@
 /** The limits on the size of a translated call, counted exactly. */
 import { describe, expect, it } from 'vitest';
 import { member, parseJson } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -1,7 +1,7 @@
 // suite: quick
 /** Translated streams of upstreams with broken SSE framing. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import { anyModelGateway, type CallerRequest, chat, native } from '../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 

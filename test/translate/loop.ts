@@ -13,7 +13,7 @@ import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { openaiCapabilities } from '../../src/dialects/openai/dialect.ts';
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import type { Capabilities, DialectName } from '../../src/ports/capabilities.ts';
+import type { Capabilities, DialectName } from '../../src/ports/models/capabilities.ts';
 import { parsed } from '../support/codec.ts';
 import {
   assistantTurns,

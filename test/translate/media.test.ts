@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataUrl, mediaKindOf, mimeTypeOfName, parseDataUrl } from '../../src/canonical/media.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
-import { fixtures } from '../support/fixtures.ts';
+import { fixtures } from '../support/recorded/fixtures.ts';
 
 describe('a data URL', () => {
   it('gives its type in lower case and its data', () => {

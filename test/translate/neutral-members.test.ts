@@ -4,7 +4,7 @@
  * translated call is it listed or refused, even by a strict model. What cannot be done is named.
  */
 import { describe, expect, it } from 'vitest';
-import { type DialectName, dialectNames } from '../../src/ports/capabilities.ts';
+import { type DialectName, dialectNames } from '../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -10,7 +10,7 @@ import { capabilitiesOf } from '../../src/dialects/capabilities.ts';
 import { dialects } from '../../src/dialects/table.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
-import type { Capabilities } from '../../src/ports/capabilities.ts';
+import type { Capabilities } from '../../src/ports/models/capabilities.ts';
 import { isPathIn } from '../support/body-paths.ts';
 import { parsed } from '../support/codec.ts';
 import { clientCodecs, serverCodecs } from '../support/codecs.ts';

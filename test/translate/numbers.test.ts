@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonValue, parseJson } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import {
   anyModelGateway,
   type CallerRequest,

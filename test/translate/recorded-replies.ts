@@ -1,7 +1,7 @@
 /** The recorded replies with reasoning, signatures or calls, for conversations of many turns. */
 import type { JsonValue } from '../../src/json.ts';
 import { documentsOf, parsed } from '../support/codec.ts';
-import { type Fixture, type FixtureCategory, fixtures } from '../support/fixtures.ts';
+import { type Fixture, type FixtureCategory, fixtures } from '../support/recorded/fixtures.ts';
 import { type Reply, type Upstream, upstreams } from './loop.ts';
 import { pick, textAt } from './matrix/json.ts';
 import { outputIn } from './responses/model-output.ts';

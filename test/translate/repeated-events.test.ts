@@ -2,6 +2,7 @@
 /** Events of a stream that differ in little from the one before are not parsed, with one result. */
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
+import { runsOf } from '../support/sample.ts';
 import { type Route, routes, tappedStreamFor } from './loss/translate.ts';
 
 type Dialect = Route['dialect'];
@@ -175,7 +176,7 @@ it.each(
 
       expect(result).toEqual(resultOf(route, [different.join('')]));
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(400) },
   );
 });
 

@@ -8,7 +8,7 @@ import {
   parseBounded,
   parseBoundedExactly,
 } from '../../src/bounded-json.ts';
-import type { DialectName } from '../../src/ports/capabilities.ts';
+import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

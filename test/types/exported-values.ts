@@ -5,73 +5,33 @@
 import type { IncomingMessage } from 'node:http';
 import type * as root from 'tollgate';
 import type {
-  AzureOptions,
-  BedrockPlatform,
-  CachedKeyStore,
-  CachedKeyStoreOptions,
   Capabilities,
-  ChargePolicy,
-  Clock,
-  ClusterStore,
   CredentialAnswer,
   CredentialRequest,
   ErrorCode,
   FailureReason,
   Gateway,
-  GatewayErrorDetails,
   GatewayHandler,
   GatewayOptions,
-  HostedChannel,
-  IdempotencyStore,
   ImagePrice,
   ImagePriceRow,
   IssuedKey,
   IssueKeyOptions,
-  ItemStore,
   JsonFileCatalog,
   JsonFileCatalogOptions,
-  JsonlUsageSinkOptions,
   KeyStore,
-  ListedModel,
-  MaybePromise,
-  MembersInput,
-  MemoryClusterStoreOptions,
-  MemoryIdempotencyStoreOptions,
-  MemoryItemStoreOptions,
   MemoryKeyStore,
-  MemoryKeyStoreOptions,
-  MemoryQuotaStoreOptions,
-  MemoryRateLimiter,
-  MemoryRateLimiterOptions,
-  MemoryResponseIndexOptions,
-  MemoryResultStoreOptions,
   MemoryUsageSink,
-  MemoryUsageSinkOptions,
   Model,
   Nanos,
   Price,
-  PricedRequest,
-  PriceJson,
-  PriceOf,
   PublicPriceList,
-  QuotaStore,
-  RateLimiter,
-  ReconcileSources,
-  Reconciliation,
-  RecordedRefusals,
-  ResponseIndex,
-  ResultStore,
   StaticCatalog,
   TokenPrice,
   TokenPriceInput,
-  UndiciClientOptions,
-  UpstreamClient,
-  UpstreamStage,
   Usage,
   UsageRecord,
-  UsageSink,
   Vendor,
-  VertexPlatform,
 } from 'tollgate';
 import type * as admin from 'tollgate/admin';
 import type { Admin, AdminHandler } from 'tollgate/admin';
@@ -82,6 +42,49 @@ import type * as web from 'tollgate/fetch';
 import type * as koa from 'tollgate/koa';
 import type * as node from 'tollgate/node';
 import type * as opentelemetry from 'tollgate/opentelemetry';
+import type * as ports from 'tollgate/ports';
+import type {
+  AzureOptions,
+  BedrockPlatform,
+  CachedKeyStore,
+  CachedKeyStoreOptions,
+  ChargePolicy,
+  Clock,
+  ClusterStore,
+  GatewayErrorDetails,
+  HostedChannel,
+  IdempotencyStore,
+  ItemStore,
+  JsonlUsageSinkOptions,
+  ListedModel,
+  MaybePromise,
+  MembersInput,
+  MemoryClusterStoreOptions,
+  MemoryIdempotencyStoreOptions,
+  MemoryItemStoreOptions,
+  MemoryKeyStoreOptions,
+  MemoryQuotaStoreOptions,
+  MemoryRateLimiter,
+  MemoryRateLimiterOptions,
+  MemoryResponseIndexOptions,
+  MemoryResultStoreOptions,
+  MemoryUsageSinkOptions,
+  PricedRequest,
+  PriceJson,
+  PriceOf,
+  QuotaStore,
+  RateLimiter,
+  ReconcileSources,
+  Reconciliation,
+  RecordedRefusals,
+  ResponseIndex,
+  ResultStore,
+  UndiciClientOptions,
+  UpstreamClient,
+  UpstreamStage,
+  UsageSink,
+  VertexPlatform,
+} from 'tollgate/ports';
 import type * as postgres from 'tollgate/postgres';
 import type * as prometheus from 'tollgate/prometheus';
 import type * as redis from 'tollgate/redis';
@@ -106,34 +109,19 @@ interface RootValues {
     message: string,
     details?: GatewayErrorDetails,
   ) => root.GatewayError;
-  StoreCorrupt: new (message: string) => root.StoreCorrupt;
-  StoreUnavailable: new (
-    message: string,
-    options?: { readonly cause?: unknown },
-  ) => root.StoreUnavailable;
-  UpstreamError: new (
-    stage: UpstreamStage,
-    reason: FailureReason,
-    details?: { readonly timedOut?: boolean; readonly cause?: unknown },
-  ) => root.UpstreamError;
   azure: (options: AzureOptions) => HostedChannel;
   bedrock: (options: Omit<BedrockPlatform, 'name'>) => HostedChannel;
   cachedKeyStore: (store: KeyStore, options?: CachedKeyStoreOptions) => CachedKeyStore;
-  chargePolicy: ChargePolicy;
-  costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
   createGateway: (options: GatewayOptions) => Gateway;
   digestSecret: (secret: string, pepper?: string) => string;
-  failureReasons: readonly FailureReason[];
   formatMoney: (amount: Nanos) => string;
   imagePrice: (rows: readonly ImagePriceRow[], members?: MembersInput) => ImagePrice;
   isConfigurationError: (error: unknown) => error is root.ConfigurationError;
-  isFailureReason: (value: unknown) => value is FailureReason;
   isGatewayError: (error: unknown) => error is root.GatewayError;
-  isUpstreamError: (error: unknown) => error is root.UpstreamError;
   issueKey: (options: IssueKeyOptions) => IssuedKey;
   jsonFileCatalog: (options: JsonFileCatalogOptions) => Promise<JsonFileCatalog>;
   jsonlUsageSink: (options: JsonlUsageSinkOptions) => UsageSink;
-  logEvents: (logger: root.EventLogger, options?: root.LogEventsOptions) => root.EventListener;
+  logEvents: (logger: ports.EventLogger, options?: root.LogEventsOptions) => root.EventListener;
   maxNanos: Nanos;
   memoryClusterStore: (options?: MemoryClusterStoreOptions) => ClusterStore;
   memoryIdempotencyStore: (options?: MemoryIdempotencyStoreOptions) => IdempotencyStore;
@@ -145,16 +133,12 @@ interface RootValues {
   memoryResultStore: (options?: MemoryResultStoreOptions) => ResultStore;
   memoryUsageSink: (options?: MemoryUsageSinkOptions) => MemoryUsageSink;
   money: (units: string) => Nanos;
-  priceFromJson: (value: unknown) => Price | undefined;
-  priceToJson: (price: Price) => PriceJson;
   pricesFrom: (list: PublicPriceList) => PriceOf;
   reconcile: (
     sources: ReconcileSources,
     filter?: postgres.UsageChargesFilter,
   ) => Promise<readonly Reconciliation[]>;
   staticCatalog: (models: readonly ListedModel[]) => StaticCatalog;
-  statusOf: Readonly<Record<ErrorCode, number>>;
-  systemClock: () => Clock;
   tokenPrice: (input: TokenPriceInput) => TokenPrice;
   undiciClient: (options?: UndiciClientOptions) => UpstreamClient;
   perKey: (
@@ -162,6 +146,29 @@ interface RootValues {
   ) => (request: CredentialRequest) => MaybePromise<CredentialAnswer>;
   vertex: (options: Omit<VertexPlatform, 'name'>) => HostedChannel;
   vendorCapabilities: Readonly<Record<Vendor, Capabilities>>;
+}
+
+interface PortsValues {
+  StoreCorrupt: new (message: string) => ports.StoreCorrupt;
+  StoreUnavailable: new (
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) => ports.StoreUnavailable;
+  UpstreamError: new (
+    stage: UpstreamStage,
+    reason: FailureReason,
+    details?: { readonly timedOut?: boolean; readonly cause?: unknown },
+  ) => ports.UpstreamError;
+  chargePolicy: ChargePolicy;
+  checkedQuotaStore: (store: QuotaStore) => QuotaStore;
+  costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
+  failureReasons: readonly FailureReason[];
+  isFailureReason: (value: unknown) => value is FailureReason;
+  isUpstreamError: (error: unknown) => error is ports.UpstreamError;
+  priceFromJson: (value: unknown) => Price | undefined;
+  priceToJson: (price: Price) => PriceJson;
+  statusOf: Readonly<Record<ErrorCode, number>>;
+  systemClock: () => Clock;
 }
 
 interface AdminValues {
@@ -174,7 +181,7 @@ interface AdminValues {
     admin: Admin,
     options: admin.AdminHandlerOptions<R>,
   ) => AdminHandler<R>;
-  adminOpenApi: () => admin.OpenApiDocument;
+  adminOpenApi: () => Promise<admin.OpenApiDocument>;
   adminStatusOf: Readonly<Record<admin.AdminErrorCode, number>>;
   createAdmin: (options: admin.AdminOptions) => Admin;
   memoryAuditLog: (size?: number) => admin.MemoryAuditLog;
@@ -321,6 +328,7 @@ interface TestingValues {
 
 export const exact: readonly [
   Exactly<typeof root, RootValues>,
+  Exactly<typeof ports, PortsValues>,
   Exactly<typeof admin, AdminValues>,
   Exactly<typeof console, ConsoleValues>,
   Exactly<typeof express, ExpressValues>,
@@ -334,4 +342,4 @@ export const exact: readonly [
   Exactly<typeof sqlite, SqliteValues>,
   Exactly<typeof opentelemetry, OpenTelemetryValues>,
   Exactly<typeof testing, TestingValues>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true];

@@ -2,7 +2,7 @@
 /** Which channel is chosen for a call: restrictions, health, priority, weight, load. */
 import { describe, expect, it } from 'vitest';
 import type { FailureReason } from '../../src/failure-reasons.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { mostExpensiveUnit } from '../../src/prices/cost.ts';
 import {
   type Availability,

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FailureReason } from '../../src/failure-reasons.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import {
   type ChannelHealth,

@@ -1,6 +1,6 @@
 /** A harness for channel health without a gateway, and the signals that the tests use. */
-import type { GatewayEvent } from '../../src/events.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { GatewayEvent } from '../../src/events/events.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type ChannelHealth, channelHealth } from '../../src/upstream/channel-health.ts';
 import type { HealthSignal } from '../../src/upstream/record-health.ts';

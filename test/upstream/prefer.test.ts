@@ -2,7 +2,7 @@
 /** Models that prefer the cheapest or the fastest channel, within priority and stickiness. */
 import { describe, expect, it } from 'vitest';
 import type { Nanos } from '../../src/money.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import { type Availability, chooseChannel, poolOf } from '../../src/upstream/choose.ts';
 import { type Draw, drawn, numbers } from '../support/seeds.ts';
 

@@ -1,7 +1,7 @@
 // suite: quick
 /** Channels that time out, or keep their callers waiting while others reply. */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../src/ports/catalog.ts';
+import type { Channel } from '../../src/ports/models/catalog.ts';
 import type { ChannelLease } from '../../src/upstream/channel-health.ts';
 import type { HealthSignal } from '../../src/upstream/record-health.ts';
 import {

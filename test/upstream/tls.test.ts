@@ -10,7 +10,7 @@ import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
-import { takeWarnings } from '../support/process-warnings.ts';
+import { takeWarnings } from '../support/runner/process-warnings.ts';
 import { listening } from '../support/servers.ts';
 import { exchange, post } from './send-request.ts';
 

@@ -18,7 +18,7 @@ export const auditRoutes: readonly Route[] = [
     summary: 'Changes by operators, the latest first; `action` also selects all of a kind: `key`',
     query: z.strictObject({ ...selected, ...paging }),
     reply: 'Audit',
-    run: async ({ admin, query }) => ({ json: await admin.audit.list(query) }),
+    run: ({ admin, query }) => admin.audit.list(query),
   }),
   route({
     ...get,

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { protocolNames } from '../../apis.ts';
 import { errorCodes } from '../../errors.ts';
 import { failureReasons } from '../../failure-reasons.ts';
-import { isPeriod, periodName } from '../../ports/quota-input.ts';
+import { isPeriod, periodName } from '../../ports/limits/quota-input.ts';
 import { matching } from '../../ports/set-up.ts';
 import { callOutcomes } from '../../ports/usage-sink.ts';
 import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
-import { columnGroupings } from '../../stores/sql/usage-report.ts';
+import { columnGroupings } from '../../stores/sql/usage/report.ts';
 import { invalid } from '../admin-error.ts';
 import type { NamesOf } from '../names.ts';
 import {
@@ -72,7 +72,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Figures of this process, or of the log for 24h and 30d, and what needs a person',
     query: nowQuery,
     reply: 'Now',
-    run: async ({ admin, query: { range } }) => ({ json: await admin.now(range) }),
+    run: ({ admin, query: { range } }) => admin.now(range),
   }),
   route({
     ...get,
@@ -86,14 +86,14 @@ export const callRoutes: readonly Route[] = [
       code: shortText.exactOptional(),
     }),
     reply: 'CallPage',
-    run: async ({ admin, query }) => ({ json: await admin.calls.list(query) }),
+    run: ({ admin, query }) => admin.calls.list(query),
   }),
   route({
     ...get,
     path: '/calls.csv',
     summary: 'Calls of the log as CSV',
     query: z.strictObject({ ...filter, requestId }),
-    run: async ({ admin, query, signal }) => ({
+    run: ({ admin, query, signal }) => ({
       csv: admin.usage.callsCsv(query, { signal }),
       fileName: 'calls.csv',
     }),
@@ -103,7 +103,7 @@ export const callRoutes: readonly Route[] = [
     path: '/calls/{id}',
     summary: 'Everything that is known about a request id',
     reply: 'CallsOfRequest',
-    run: async ({ admin, id }) => ({ json: await admin.calls.find(id) }),
+    run: ({ admin, id }) => admin.calls.find(id),
   }),
   route({
     ...post,
@@ -122,7 +122,7 @@ export const callRoutes: readonly Route[] = [
       }
       const charge = chargeNanos === undefined ? {} : { chargeNanos };
       const resolution = ran ? { ran, ...charge, ...rest } : { ran, ...rest };
-      return { json: await admin.calls.resolve(access.actor, id, resolution) };
+      return admin.calls.resolve(access.actor, id, resolution);
     },
   }),
   route({
@@ -138,7 +138,7 @@ export const callRoutes: readonly Route[] = [
       q: shortText.exactOptional(),
     }),
     reply: 'Names',
-    run: async ({ admin, query }) => ({ json: { data: await admin.names(query) } }),
+    run: async ({ admin, query }) => ({ data: await admin.names(query) }),
   }),
   route({
     ...get,
@@ -150,16 +150,14 @@ export const callRoutes: readonly Route[] = [
       sort: z.enum(['charge', 'name', 'time']).exactOptional(),
     }),
     reply: 'Usage',
-    run: async ({ admin, query, signal }) => ({
-      json: await admin.usage.report(query, { signal }),
-    }),
+    run: ({ admin, query, signal }) => admin.usage.report(query, { signal }),
   }),
   route({
     ...get,
     path: '/usage.csv',
     summary: 'All rows of /usage as CSV',
     query: z.strictObject(report),
-    run: async ({ admin, query, signal }) => ({
+    run: ({ admin, query, signal }) => ({
       csv: admin.usage.reportCsv(query, { signal }),
       fileName: `usage-${dayOf(query.fromMs)}-to-${dayOf(query.toMs - 1)}.csv`,
     }),
@@ -175,9 +173,7 @@ export const callRoutes: readonly Route[] = [
       measure: z.enum(['charge', 'calls', 'tokens']).exactOptional(),
     }),
     reply: 'UsageSeries',
-    run: async ({ admin, query, signal }) => ({
-      json: await admin.usage.series(query, { signal }),
-    }),
+    run: ({ admin, query, signal }) => admin.usage.series(query, { signal }),
   }),
   route({
     ...get,
@@ -185,9 +181,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'How long the calls of the log took, by hour or day',
     query: z.strictObject(steps),
     reply: 'UsageLatencies',
-    run: async ({ admin, query, signal }) => ({
-      json: await admin.usage.latencies(query, { signal }),
-    }),
+    run: ({ admin, query, signal }) => admin.usage.latencies(query, { signal }),
   }),
   route({
     ...get,
@@ -202,9 +196,7 @@ export const callRoutes: readonly Route[] = [
       ).exactOptional(),
     }),
     reply: 'Books',
-    run: async ({ admin, query, signal }) => ({
-      json: { data: await admin.usage.books(query, { signal }) },
-    }),
+    run: async ({ admin, query, signal }) => ({ data: await admin.usage.books(query, { signal }) }),
   }),
 ];
 
@@ -252,7 +244,7 @@ export const refusalRoutes: readonly Route[] = [
     summary: 'Sums of the recorded refusals by one or two groupings: by=code,reason',
     query: refusalReport.extend({ ...paging, sort: z.enum(['refusals', 'name']).exactOptional() }),
     reply: 'Refusals',
-    run: async ({ admin, query }) => ({ json: await admin.refusals.report(query) }),
+    run: ({ admin, query }) => admin.refusals.report(query),
   }),
   route({
     ...get,
@@ -265,7 +257,7 @@ export const refusalRoutes: readonly Route[] = [
       code: shortText.exactOptional(),
     }),
     reply: 'RefusalReasons',
-    run: async ({ admin, query }) => ({ json: { data: await admin.refusals.reasons(query) } }),
+    run: async ({ admin, query }) => ({ data: await admin.refusals.reasons(query) }),
   }),
   route({
     ...get,

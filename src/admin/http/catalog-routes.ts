@@ -22,14 +22,14 @@ export const catalogRoutes: readonly Route[] = [
     path: '/models',
     summary: 'All models and wildcards, with prices in units and the costs of their channels',
     reply: 'Catalog',
-    run: async ({ admin }) => ({ json: { data: admin.catalog.models() } }),
+    run: ({ admin }) => ({ data: admin.catalog.models() }),
   }),
   route({
     ...get,
     path: '/catalog/history',
     summary: 'The latest 100 versions of a catalog in a database, the newest first',
     reply: 'CatalogHistory',
-    run: async ({ admin }) => ({ json: { data: await admin.catalog.history() } }),
+    run: async ({ admin }) => ({ data: await admin.catalog.history() }),
   }),
   route({
     ...get,
@@ -37,7 +37,7 @@ export const catalogRoutes: readonly Route[] = [
     summary: 'What two versions differ in; by default the newest and the one before',
     query: z.strictObject({ from: integer.exactOptional(), to: integer.exactOptional() }),
     reply: 'CatalogDiff',
-    run: async ({ admin, query }) => ({ json: await admin.catalog.diff(query) }),
+    run: ({ admin, query }) => admin.catalog.diff(query),
   }),
   route({
     ...post,
@@ -46,9 +46,7 @@ export const catalogRoutes: readonly Route[] = [
     reads: true,
     body: z.strictObject({ price: priceJsonSchema }),
     reply: 'PricePreview',
-    run: async ({ admin, id, body }) => ({
-      json: await admin.catalog.previewPrice(id, priceOf(body)),
-    }),
+    run: ({ admin, id, body }) => admin.catalog.previewPrice(id, priceOf(body)),
   }),
   route({
     ...post,
@@ -57,9 +55,8 @@ export const catalogRoutes: readonly Route[] = [
     action: 'model.price',
     body: z.strictObject({ price: priceJsonSchema, after: version.exactOptional(), note }),
     reply: 'CatalogVersion',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.catalog.setPrice(access.actor, id, { ...body, price: priceOf(body) }),
-    }),
+    run: ({ admin, access, id, body }) =>
+      admin.catalog.setPrice(access.actor, id, { ...body, price: priceOf(body) }),
   }),
   route({
     ...post,
@@ -68,7 +65,7 @@ export const catalogRoutes: readonly Route[] = [
     reads: true,
     body: z.strictObject({ models: z.array(parsedJson) }),
     reply: 'CatalogCheck',
-    run: async ({ admin, body }) => ({ json: await admin.catalog.validate(body.models) }),
+    run: ({ admin, body }) => admin.catalog.validate(body.models),
   }),
 ];
 

@@ -17,7 +17,7 @@ export const channelRoutes: readonly Route[] = [
     path: '/channels',
     summary: 'Models and their channels, by priority, as this process sees them',
     reply: 'Models',
-    run: async ({ admin }) => ({ json: { data: admin.channels.list() } }),
+    run: ({ admin }) => ({ data: admin.channels.list() }),
   }),
   route({
     ...get,
@@ -25,16 +25,14 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Channels by account, the failing ones first: attempts, failures, calls and money',
     query: z.strictObject({ fromMs: integer.exactOptional(), toMs: integer.exactOptional() }),
     reply: 'Accounts',
-    run: async ({ admin, query, signal }) => ({
-      json: await admin.channels.accounts(query, { signal }),
-    }),
+    run: ({ admin, query, signal }) => admin.channels.accounts(query, { signal }),
   }),
   route({
     ...get,
     path: '/replicas',
     summary: 'The processes that share switches of channels, and those switches',
     reply: 'Cluster',
-    run: async ({ admin }) => ({ json: admin.channels.replicas() }),
+    run: ({ admin }) => admin.channels.replicas(),
   }),
   route({
     ...post,
@@ -42,9 +40,7 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Disables a channel in all replicas, or without a shared store in this process',
     action: 'channel.disable',
     reply: 'ChannelSwitched',
-    run: async ({ admin, access, id }) => ({
-      json: await admin.channels.disable(access.actor, id),
-    }),
+    run: ({ admin, access, id }) => admin.channels.disable(access.actor, id),
   }),
   route({
     ...post,
@@ -52,9 +48,7 @@ export const channelRoutes: readonly Route[] = [
     summary: 'Enables a channel where it was disabled, and clears its recorded failures',
     action: 'channel.enable',
     reply: 'ChannelSwitched',
-    run: async ({ admin, access, id }) => ({
-      json: await admin.channels.enable(access.actor, id),
-    }),
+    run: ({ admin, access, id }) => admin.channels.enable(access.actor, id),
   }),
   route({
     ...post,
@@ -63,9 +57,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.test',
     body: z.strictObject({ modelId }),
     reply: 'ChannelTested',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.test(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.channels.test(access.actor, id, body),
   }),
   route({
     ...post,
@@ -74,9 +66,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.weight',
     body: z.strictObject({ weight, modelId }),
     reply: 'ChannelChanged',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.setWeight(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.channels.setWeight(access.actor, id, body),
   }),
   route({
     ...post,
@@ -85,9 +75,7 @@ export const channelRoutes: readonly Route[] = [
     action: 'channel.priority',
     body: z.strictObject({ priority: z.int().min(-1_000_000).max(1_000_000), modelId }),
     reply: 'ChannelChanged',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.channels.setPriority(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.channels.setPriority(access.actor, id, body),
   }),
   route({
     ...post,
@@ -100,7 +88,7 @@ export const channelRoutes: readonly Route[] = [
       const { cost: stated } = body;
       const cost = stated === null || stated === 'reported' ? stated : priceFromJson(stated);
       if (cost === undefined) throw new AdminError('invalid_request', 'cost is not a price.');
-      return { json: await admin.channels.setCost(access.actor, id, { ...body, cost }) };
+      return admin.channels.setCost(access.actor, id, { ...body, cost });
     },
   }),
 ];

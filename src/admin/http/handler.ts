@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { aFunction, checkMakerOptions, strict } from '../../ports/set-up.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, adminErrorOf, isAdminError } from '../admin-error.ts';
-import type { NowRange } from '../now.ts';
+import type { NowRange } from '../now/now.ts';
 import { adminOpenApi } from './openapi.ts';
 import {
   closeAfterwards,
@@ -30,7 +30,7 @@ import {
   sessionOf,
   targetOf,
 } from './request.ts';
-import { checkedBy, hostNames, nowQuery, type Route, type RouteReply } from './route.ts';
+import { checkedBy, hostNames, isExport, nowQuery, type Route } from './route.ts';
 import { checkTexts, routeAt } from './routes.ts';
 
 /** Where the handler is mounted, and who may use it. */
@@ -148,11 +148,13 @@ async function serve<R extends IncomingMessage>(exchange: Exchange<R>): Promise<
   if (method === 'GET' && path === '/session') {
     return sendJson(response, 200, sessionOf(admin, access));
   }
-  if (method === 'GET' && path === '/openapi.json') return sendJson(response, 200, adminOpenApi());
+  if (method === 'GET' && path === '/openapi.json') {
+    return sendJson(response, 200, await adminOpenApi());
+  }
   const { route, id } = routeAt(method, path);
   const reply = await answerOf(route, id, access, exchange);
-  if ('csv' in reply) return sendExport(response, reply, isHead);
-  sendJson(response, route.status ?? 200, reply.json);
+  if (isExport(route, reply)) return sendExport(response, reply, isHead);
+  sendJson(response, route.status ?? 200, reply);
 }
 
 /** Runs a route. A change that is refused or fails leaves exactly one entry in the audit trail. */
@@ -161,7 +163,7 @@ async function answerOf<R extends IncomingMessage>(
   id: string | undefined,
   access: AdminAccess,
   { admin, request, search, signal }: Exchange<R>,
-): Promise<RouteReply> {
+): Promise<unknown> {
   const { action } = route;
   try {
     const body = await checkedBody(route, request, access, admin.clock);

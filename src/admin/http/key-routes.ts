@@ -1,8 +1,8 @@
 /** The routes of keys. */
 import { z } from 'zod';
-import type { ApiKey } from '../../ports/key-store.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
 import type { Admin } from '../admin.ts';
-import { maxBatchRows } from '../key-batch.ts';
+import { maxBatchRows } from '../keys/batch.ts';
 import {
   anId,
   checkedRows,
@@ -90,16 +90,15 @@ export const keyRoutes: readonly Route[] = [
     summary: 'Keys with their balances; q also searches owners and metadata, ignoring case',
     query: z.preprocess(withMetadata, keyQuery),
     reply: 'KeyPage',
-    run: async ({ admin, query: { q, ...query } }) => ({
-      json: await admin.keys.list(q === undefined ? query : { ...query, search: q }),
-    }),
+    run: ({ admin, query: { q, ...query } }) =>
+      admin.keys.list(q === undefined ? query : { ...query, search: q }),
   }),
   route({
     ...get,
     path: '/keys/{id}',
     summary: 'A key with its balances',
     reply: 'Key',
-    run: async ({ admin, id }) => ({ json: await admin.keys.find(id) }),
+    run: ({ admin, id }) => admin.keys.find(id),
   }),
   route({
     ...post,
@@ -111,7 +110,7 @@ export const keyRoutes: readonly Route[] = [
     status: 201,
     run: async ({ admin, access, body }) => {
       const { secret, key } = await admin.keys.issue(access.actor, body);
-      return { json: issuedReply(secret, key, admin) };
+      return issuedReply(secret, key, admin);
     },
   }),
   route({
@@ -123,9 +122,8 @@ export const keyRoutes: readonly Route[] = [
     maxBodyBytes: maxBatchBytes,
     reply: 'IssuedBatch',
     status: 201,
-    run: async ({ admin, access, body: { batch, keys } }) => ({
-      json: await admin.keys.issueBatch(access.actor, batch, await checkedRows(issueBody, keys)),
-    }),
+    run: async ({ admin, access, body: { batch, keys } }) =>
+      admin.keys.issueBatch(access.actor, batch, await checkedRows(issueBody, keys)),
   }),
   route({
     ...post,
@@ -142,9 +140,7 @@ export const keyRoutes: readonly Route[] = [
       owner: anId.nullable().exactOptional(),
     }),
     reply: 'Key',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.keys.edit(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.keys.edit(access.actor, id, body),
   }),
   route({
     ...post,
@@ -156,7 +152,7 @@ export const keyRoutes: readonly Route[] = [
     status: 201,
     run: async ({ admin, access, id, body }) => {
       const { secret, key, replaced } = await admin.keys.rotate(access.actor, id, body);
-      return { json: { ...issuedReply(secret, key, admin), replaced } };
+      return { ...issuedReply(secret, key, admin), replaced };
     },
   }),
   keySwitch('disable', 'Disables a key'),
@@ -168,9 +164,7 @@ export const keyRoutes: readonly Route[] = [
     action: 'key.limit',
     body: z.strictObject({ limitNanos: nanos, subject: anId.exactOptional() }),
     reply: 'Key',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.keys.setLimit(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.keys.setLimit(access.actor, id, body),
   }),
   route({
     ...post,
@@ -183,9 +177,7 @@ export const keyRoutes: readonly Route[] = [
       subject: anId.exactOptional(),
     }),
     reply: 'ToppedUpKey',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.keys.topUp(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.keys.topUp(access.actor, id, body),
   }),
   route({
     ...post,
@@ -195,7 +187,7 @@ export const keyRoutes: readonly Route[] = [
     reply: 'Removed',
     run: async ({ admin, access, id }) => {
       await admin.keys.remove(access.actor, id);
-      return { json: {} };
+      return {};
     },
   }),
 ];
@@ -207,7 +199,7 @@ function keySwitch(task: 'disable' | 'enable', summary: string): Route {
     summary,
     action: `key.${task}`,
     reply: 'Key',
-    run: async ({ admin, access, id }) => ({ json: await admin.keys[task](access.actor, id) }),
+    run: ({ admin, access, id }) => admin.keys[task](access.actor, id),
   });
 }
 

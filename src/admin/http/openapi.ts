@@ -1,7 +1,6 @@
 /** The OpenAPI 3.1 document of the admin interface, generated from the rows of its routes. */
 import { z } from 'zod';
 import type { ReplyName } from './replies.ts';
-import replySchemas from './reply-schemas.json' with { type: 'json' };
 import { nowQuery, type Route, schemaOf } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -10,8 +9,10 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 
 /**
  * The document of `{path}/api`, also served at `/openapi.json` and in `dist/admin-openapi.json`.
+ * The schemas of its replies are loaded by the first call.
  */
-export function adminOpenApi(): OpenApiDocument {
+export async function adminOpenApi(): Promise<OpenApiDocument> {
+  const { default: schemas } = await import('./reply-schemas.json', { with: { type: 'json' } });
   const paths: Record<string, Record<string, unknown>> = {
     '/session': {
       get: readOf('session', 'Who is signed in, and what this host supports', refTo('Session')),
@@ -36,7 +37,7 @@ export function adminOpenApi(): OpenApiDocument {
     security: [{ host: [] }, { token: [] }],
     paths,
     components: {
-      schemas: replySchemas,
+      schemas,
       responses: {
         Error: {
           description: 'Why the request was refused or failed',

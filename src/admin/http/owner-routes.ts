@@ -22,16 +22,15 @@ export const ownerRoutes: readonly Route[] = [
     summary: 'Owners of keys with their balances, by id',
     query: z.strictObject({ q: z.string().max(128).exactOptional(), ...paging }),
     reply: 'OwnerPage',
-    run: async ({ admin, query: { q, ...query } }) => ({
-      json: await admin.owners.list(q === undefined ? query : { ...query, search: q }),
-    }),
+    run: ({ admin, query: { q, ...query } }) =>
+      admin.owners.list(q === undefined ? query : { ...query, search: q }),
   }),
   route({
     ...get,
     path: '/owners/{id}',
     summary: 'An owner with its balance and its first 100 keys',
     reply: 'OwnerDetail',
-    run: async ({ admin, id }) => ({ json: await admin.owners.find(id) }),
+    run: ({ admin, id }) => admin.owners.find(id),
   }),
   route({
     ...post,
@@ -49,9 +48,7 @@ export const ownerRoutes: readonly Route[] = [
     }),
     reply: 'Owner',
     status: 201,
-    run: async ({ admin, access, body }) => ({
-      json: await admin.owners.create(access.actor, body),
-    }),
+    run: ({ admin, access, body }) => admin.owners.create(access.actor, body),
   }),
   route({
     ...post,
@@ -67,9 +64,7 @@ export const ownerRoutes: readonly Route[] = [
       disabled: z.boolean().exactOptional(),
     }),
     reply: 'Owner',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.owners.edit(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.owners.edit(access.actor, id, body),
   }),
   route({
     ...post,
@@ -78,9 +73,8 @@ export const ownerRoutes: readonly Route[] = [
     action: 'owner.limit',
     body: z.strictObject({ limitNanos: nanos.nullable() }),
     reply: 'Owner',
-    run: async ({ admin, access, id, body: { limitNanos } }) => ({
-      json: await admin.owners.setLimit(access.actor, id, limitNanos),
-    }),
+    run: ({ admin, access, id, body: { limitNanos } }) =>
+      admin.owners.setLimit(access.actor, id, limitNanos),
   }),
   route({
     ...post,
@@ -89,9 +83,7 @@ export const ownerRoutes: readonly Route[] = [
     action: 'owner.top_up',
     body: z.strictObject({ id: z.string().min(1).max(200), amountNanos: signedNanos }),
     reply: 'ToppedUpOwner',
-    run: async ({ admin, access, id, body }) => ({
-      json: await admin.owners.topUp(access.actor, id, body),
-    }),
+    run: ({ admin, access, id, body }) => admin.owners.topUp(access.actor, id, body),
   }),
   route({
     ...post,
@@ -101,7 +93,7 @@ export const ownerRoutes: readonly Route[] = [
     reply: 'Removed',
     run: async ({ admin, access, id }) => {
       await admin.owners.remove(access.actor, id);
-      return { json: {} };
+      return {};
     },
   }),
 ];

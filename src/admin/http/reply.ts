@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import { within } from '../../ports/within.ts';
-import { swallowErrors } from '../../thrown.ts';
 import { AdminError, adminErrorOf, adminStatusOf } from '../admin-error.ts';
 import { given } from '../deps.ts';
 

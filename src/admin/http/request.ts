@@ -137,6 +137,7 @@ function isLoopback(address: string): boolean {
 export interface AdminAccess {
   /** Their name in the audit trail. */
   readonly actor: string;
+  /** `read`: look only. `manage`: change keys, channels and models too. */
   readonly can: 'read' | 'manage';
   /**
    * A token in a header showed who it is. Browsers add none by themselves, so the page of another
@@ -213,7 +214,9 @@ function isSameOrigin({ origin, host, ...headers }: IncomingMessage['headers']):
 
 /** Who is signed in, and what the console can show and change. */
 export interface AdminSession extends AdminAccess {
+  /** What the console is called. */
   readonly title: string;
+  /** The server's clock, in Unix ms. */
   readonly nowMs: number;
   /** Of all amounts, by ISO 4217; undefined if the host does not state it. */
   readonly currency: string | undefined;
@@ -223,6 +226,7 @@ export interface AdminSession extends AdminAccess {
    * How long another process may serve a changed key from its cache, in ms; undefined if unknown.
    */
   readonly keyCacheMs: number | undefined;
+  /** What this host's stores can do. */
   readonly capabilities: Admin['capabilities'];
 }
 

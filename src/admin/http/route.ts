@@ -1,23 +1,22 @@
 /** The definition of a route: its path, the access it needs, its schemas, and what it runs. */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import type { OwnerRateLimits } from '../../ports/key-owner.ts';
-import { quotaPeriods } from '../../ports/key-schema.ts';
-import { printableId } from '../../ports/quota-input.ts';
-import type { KeyRateLimits } from '../../ports/rates.ts';
-import { keyRatesSchema, ownerRatesSchema } from '../../ports/rates-schema.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { OwnerRateLimits } from '../../ports/keys/key-owner.ts';
+import { quotaPeriods } from '../../ports/keys/key-schema.ts';
+import { printableId } from '../../ports/limits/quota-input.ts';
+import type { KeyRateLimits } from '../../ports/limits/rates.ts';
+import { keyRatesSchema, ownerRatesSchema } from '../../ports/limits/rates-schema.ts';
 import { matching, strict } from '../../ports/set-up.ts';
-import { columnGroupings, type UsageGrouping } from '../../stores/sql/usage-report.ts';
+import { columnGroupings, type UsageGrouping } from '../../stores/sql/usage/report.ts';
 import type { Admin } from '../admin.ts';
 import { AdminError, type AdminProblem, maxProblems, rowsError } from '../admin-error.ts';
-import type { AdminAction } from '../audit.ts';
-import { rowsAtOnce } from '../key-batch.ts';
-import { nowRanges } from '../now.ts';
+import type { AdminAction } from '../audit/audit.ts';
+import { rowsAtOnce } from '../keys/batch.ts';
+import { nowRanges } from '../now/now.ts';
 import type { Replies, ReplyName } from './replies.ts';
 import type { CsvExport } from './reply.ts';
 import type { AdminAccess } from './request.ts';
-
-export type RouteReply<Reply = unknown> = { readonly json: Reply } | CsvExport;
 
 export interface RouteRequest<Query, Body> {
   readonly admin: Admin;
@@ -49,14 +48,19 @@ export type RouteInput<Query, Body, Name extends ReplyName> = ReadOrChange & {
   readonly status?: 200 | 201;
   /** The size of its body at most. Default: 64 KiB. */
   readonly maxBodyBytes?: number;
-  run(request: RouteRequest<Query, Body>): Promise<RouteReply<Replies[Name]>>;
+  run(request: RouteRequest<Query, Body>): MaybePromise<Replies[Name] | CsvExport>;
 };
 
 export type Route = ReadOrChange &
   Omit<RouteInput<unknown, unknown, ReplyName>, 'action' | 'method' | 'run'> & {
     /** @throws AdminError */
-    run(request: RouteRequest<unknown, unknown>): Promise<RouteReply>;
+    run(request: RouteRequest<unknown, unknown>): MaybePromise<unknown>;
   };
+
+/** A route without the name of a JSON reply exports a file. */
+export function isExport({ reply }: Route, _answer: unknown): _answer is CsvExport {
+  return reply === undefined;
+}
 
 export function route<Query, Body, Name extends ReplyName>(
   input: RouteInput<Query, Body, Name>,

@@ -6,7 +6,7 @@
 
 import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers';
-import { cutOff } from '../../host-streams.ts';
+import { cutOff } from '../../host/streams.ts';
 import type { ReplyBody } from '../../http.ts';
 
 /** Replies up to this size need no pacing: they fit into the buffers of a connection. */

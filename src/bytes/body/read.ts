@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
-import { isBodyConsumedError } from '../../host-streams.ts';
+import { isBodyConsumedError } from '../../host/streams.ts';
 import type { GatewayRequest } from '../../http.ts';
 import { ChunkBuffer } from '../chunk-buffer.ts';
 import type { Body } from './body.ts';

@@ -4,13 +4,13 @@
  */
 import type { Clock } from '../../clock.ts';
 import { errorClass } from '../../errors.ts';
+import { thrownCode } from '../../events/thrown.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
 import { redisQuotaStore } from '../../stores/redis/quota-store.ts';
 import type { SqliteHandle } from '../../stores/sqlite/handle.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
-import { thrownCode } from '../../thrown.ts';
 import type { RedisConfig, ServeConfig } from '../config/config.ts';
 import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
 import { type Finding, reasonOf, withCommand } from '../output.ts';

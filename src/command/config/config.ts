@@ -7,9 +7,9 @@ import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
 import { notifyMembers } from '../../notify/check-options.ts';
 import { plainOptions } from '../../plain-options.ts';
-import { quotaPeriods } from '../../ports/key-schema.ts';
-import { printableId } from '../../ports/quota-input.ts';
-import { plainResponseOptions } from '../../ports/response-options-schema.ts';
+import { quotaPeriods } from '../../ports/keys/key-schema.ts';
+import { printableId } from '../../ports/limits/quota-input.ts';
+import { plainResponseOptions } from '../../ports/replies/response-options-schema.ts';
 import {
   aCurrency,
   aTimeZone,
@@ -20,6 +20,7 @@ import {
   positive,
   strict,
   text,
+  visibleText,
 } from '../../ports/set-up.ts';
 import { nanosOf } from '../../prices/amount.ts';
 import { referenceTo } from './environment.ts';
@@ -251,15 +252,22 @@ const log = strict('must be an object: { level: "info" }', {
 const tokenForm = `must be a secret of at least 32 characters, written as ${referenceTo('NAME')}`;
 const aToken = matching(/^\S{32,}$/, tokenForm);
 const namedToken = strict(`must be { name: "ada", token: "${referenceTo('NAME')}", can: "read" }`, {
-  name: text('must be the name of who uses it'),
+  name: visibleText('must be the name of who uses it'),
   token: aToken,
   can: oneOfThese(['read', 'manage']),
 });
 
-function areUnlike(tokens: readonly z.output<typeof namedToken>[]): boolean {
-  const names = new Set(tokens.map(({ name }) => name));
-  const secrets = new Set(tokens.map(({ token }) => token));
-  return names.size === tokens.length && secrets.size === tokens.length;
+/** Otherwise it would depend on their order what one may do, and whose name the audit trail has. */
+function haveUnlikeTokens({ token, tokens = [] }: AdminTokens): boolean {
+  const all = token === undefined ? tokens : [...tokens, { name: 'admin.token', token }];
+  const names = new Set(all.map(({ name }) => name));
+  const secrets = new Set(all.map((one) => one.token));
+  return names.size === all.length && secrets.size === all.length;
+}
+
+interface AdminTokens {
+  readonly token?: string | undefined;
+  readonly tokens?: readonly Pick<z.output<typeof namedToken>, 'name' | 'token'>[] | undefined;
 }
 
 const admin = strict('must be an object: { port: 8788 }', {
@@ -281,7 +289,6 @@ const admin = strict('must be an object: { port: 8788 }', {
     .describe('The time zone of the times in the console. Without it: that of the browser.'),
   tokens: z
     .array(namedToken, 'must be a list of tokens')
-    .refine(areUnlike, 'must have different names and different tokens')
     .optional()
     .describe(
       'More tokens, each with the `name` of who uses it, for the audit trail, and what it `can` ' +
@@ -289,6 +296,10 @@ const admin = strict('must be an object: { port: 8788 }', {
     ),
   signInFile: path.optional().describe('A file for the sign-in link. Without it: standard error.'),
 })
+  .refine(haveUnlikeTokens, {
+    path: ['tokens'],
+    message: 'must have different names and tokens, also than admin.token',
+  })
   .optional()
   .describe('The console for operators, on a port of its own: docs/command.md#the-console.');
 

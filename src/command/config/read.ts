@@ -11,7 +11,7 @@ import { systemClock } from '../../clock.ts';
 import { disk, fileWatch } from '../../files/file-watch.ts';
 import { scanFile } from '../../files/json-text.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { ListedModel, PriceOfListed } from '../../ports/listed-model.ts';
+import type { ListedModel, PriceOfListed } from '../../ports/models/listed-model.ts';
 import {
   formatPath,
   isWithin,

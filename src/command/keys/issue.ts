@@ -13,8 +13,8 @@ import {
   shownKey,
 } from './key-command.ts';
 import {
-  anchorDayIn,
-  labelsWith,
+  labelChange,
+  nothingToChange,
   periodIn,
   periodOptions,
   rightsIn,
@@ -67,15 +67,15 @@ function issueOne(given: Given) {
     throw usageError('keys issue needs --limit AMOUNT, --owner ID or both.');
   }
   const period = periodIn(given);
-  if (limit === undefined && period !== undefined) throw usageError('--period needs --limit.');
+  if (limit === undefined && period.period !== undefined)
+    throw usageError('--period needs --limit.');
   const options = {
     group,
     ...stated({
       ...rights,
       id: given.text('id'),
       limitNanos: limit === undefined ? undefined : amountOf(limit),
-      period,
-      anchorDay: anchorDayIn(given),
+      ...period,
     }),
   };
   return async ({ admin: { keys }, actor }: Opened): Promise<void> => {
@@ -122,8 +122,8 @@ ${cacheNote}`,
   ],
   task: (given) => {
     const id = idIn(given);
-    const { metadata: labels = {}, ...rights } = rightsIn(given);
-    const gone = given.all('no-metadata');
+    const { metadata: _, ...rights } = rightsIn(given);
+    const labels = labelChange(given);
     const removed = Object.entries(removals).flatMap(([flag, [member, option]]) => {
       if (!given.has(flag)) return [];
       if (rights[member] !== undefined)
@@ -131,15 +131,12 @@ ${cacheNote}`,
       return [[member, null] as const];
     });
     const change = { ...stated(rights), ...Object.fromEntries(removed) };
-    const hasLabels = gone.length > 0 || Object.keys(labels).length > 0;
-    if (!hasLabels && Object.keys(change).length === 0) {
-      throw usageError('keys edit needs something to change. See npx tollgate keys edit --help.');
-    }
+    if (labels === undefined && Object.keys(change).length === 0)
+      throw nothingToChange('keys edit');
     return async (opened) => {
       const { keys } = opened.admin;
-      const known = hasLabels ? (await keys.find(id)).metadata : {};
-      const metadata = hasLabels ? { metadata: labelsWith(known, labels, gone) } : {};
-      const key = await keys.edit(opened.actor, id, { ...change, ...metadata });
+      const metadata = labels?.((await keys.find(id)).metadata);
+      const key = await keys.edit(opened.actor, id, { ...change, ...stated({ metadata }) });
       print(given, shownKey(key, opened), `${id} is changed.`);
       warnOfGroup(given, change.group && keys.groupWarning(change.group));
     };

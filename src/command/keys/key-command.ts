@@ -1,7 +1,7 @@
 /** What the commands of keys and owners share: how they run, and the parts of their arguments. */
 import type { Admin } from '../../admin/admin.ts';
 import { given as stated } from '../../admin/deps.ts';
-import type { KeySummary } from '../../admin/key-summary.ts';
+import type { KeySummary } from '../../admin/keys/summary.ts';
 import type { IssuedKey } from '../../issue-key.ts';
 import { randomIds } from '../../random-ids.ts';
 import {

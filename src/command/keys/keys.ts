@@ -3,7 +3,7 @@
  * library.
  */
 import { given as stated } from '../../admin/deps.ts';
-import type { KeySummary } from '../../admin/key-summary.ts';
+import type { KeySummary } from '../../admin/keys/summary.ts';
 import { amountOf, type Command, durationOf, type Given, usageError } from '../command.ts';
 import { refuseMemory } from '../stores/with-stores.ts';
 import { edit, issue } from './issue.ts';

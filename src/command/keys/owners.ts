@@ -1,8 +1,9 @@
 /** `tollgate owners …`: the budgets and rate limits that several keys share. */
 import type { Admin } from '../../admin/admin.ts';
 import { given as stated } from '../../admin/deps.ts';
-import { rateLinesOf, rateText } from '../../admin/key-texts.ts';
-import type { OwnerSummary } from '../../admin/owners.ts';
+import type { OwnerSummary } from '../../admin/keys/owners.ts';
+import { rateLinesOf, rateText } from '../../admin/keys/texts.ts';
+import { pagesOf } from '../../admin/pages.ts';
 import { amountOf, type Command, configOption, type Given, usageError } from '../command.ts';
 import { printJson, table } from '../output.ts';
 import { refuseMemory } from '../stores/with-stores.ts';
@@ -20,9 +21,9 @@ import {
   topUpOptions,
 } from './key-command.ts';
 import {
-  anchorDayIn,
-  labelsWith,
+  labelChange,
   metadataIn,
+  nothingToChange,
   periodIn,
   periodOptions,
   ratesIn,
@@ -62,12 +63,9 @@ async function allOwners(
   query: { readonly search?: string },
 ): Promise<readonly OwnerSummary[]> {
   const all: OwnerSummary[] = [];
-  let after: string | undefined;
-  do {
-    const page = await owners.list({ ...query, ...stated({ after }) });
-    all.push(...page.data);
-    after = page.next;
-  } while (after !== undefined);
+  for await (const { data } of pagesOf((page) => owners.list({ ...query, ...page }))) {
+    all.push(...data);
+  }
   const usedBy = ({ balance }: OwnerSummary): number => Number(balance?.usedNanos ?? 0n);
   return all.sort((one, other) => usedBy(other) - usedBy(one));
 }
@@ -125,8 +123,7 @@ const memberOptions: Command['options'] = {
 function membersIn(given: Given) {
   return stated({
     name: given.text('name'),
-    period: periodIn(given),
-    anchorDay: anchorDayIn(given),
+    ...periodIn(given),
     rates: ratesIn(given),
     metadata: metadataIn(given),
   });
@@ -175,9 +172,8 @@ ${cacheNote}`,
   examples: ['npx tollgate owners edit team-search --rate calls=600/minute --name Search'],
   task: (given) => {
     const id = idIn(given, 'OWNER_ID');
-    const { metadata: labels = {}, ...members } = membersIn(given);
-    const gone = given.all('no-metadata');
-    const hasLabels = gone.length > 0 || Object.keys(labels).length > 0;
+    const { metadata: _, ...members } = membersIn(given);
+    const labels = labelChange(given);
     const [disable, enable] = [given.has('disable'), given.has('enable')];
     if (disable && enable) throw usageError('Give --disable or --enable, not both.');
     const change = {
@@ -186,16 +182,13 @@ ${cacheNote}`,
       ...(given.has('no-rates') ? { rates: null } : {}),
       ...(disable || enable ? { disabled: disable } : {}),
     };
-    if (!hasLabels && Object.keys(change).length === 0) {
-      throw usageError(
-        'owners edit needs something to change. See npx tollgate owners edit --help.',
-      );
+    if (labels === undefined && Object.keys(change).length === 0) {
+      throw nothingToChange('owners edit');
     }
     return async (opened) => {
       const { owners } = opened.admin;
-      const known = hasLabels ? (await owners.find(id)).metadata : {};
-      const metadata = hasLabels ? { metadata: labelsWith(known, labels, gone) } : {};
-      const owner = await owners.edit(opened.actor, id, { ...change, ...metadata });
+      const metadata = labels?.((await owners.find(id)).metadata);
+      const owner = await owners.edit(opened.actor, id, { ...change, ...stated({ metadata }) });
       print(given, shownOwner(owner, opened), `${id} is changed.`);
     };
   },

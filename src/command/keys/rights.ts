@@ -1,8 +1,16 @@
 /** The options that state what a key may do, which `keys issue` and `keys edit` share. */
-import { rateLineOf, ratesOf, rateTextForm } from '../../admin/key-texts.ts';
-import type { PeriodOfLimit } from '../../ports/key-store.ts';
-import type { KeyRateLimits } from '../../ports/rates.ts';
-import { type Command, dateOf, type Given, usageError } from '../command.ts';
+import {
+  anchorDayOf,
+  callCountOf,
+  expiryOf,
+  periodOf,
+  rateLineOf,
+  ratesOf,
+  rateTextForm,
+} from '../../admin/keys/texts.ts';
+import type { PeriodOfLimit } from '../../ports/keys/key-store.ts';
+import type { KeyRateLimits } from '../../ports/limits/rates.ts';
+import { type Command, type Given, usageError } from '../command.ts';
 
 export const rightsOptions: Command['options'] = {
   group: { value: 'NAME', text: 'its group, which decides its models' },
@@ -23,20 +31,24 @@ export const periodOptions: Command['options'] = {
   'anchor-day': { value: 'DAY', text: 'the day on which its months begin; default: 1' },
 };
 
-export function periodIn({ text }: Given): PeriodOfLimit['period'] | undefined {
-  const named = text('period');
-  const period = (['total', 'day', 'week', 'month'] as const).find((known) => known === named);
-  if (period === undefined && named !== undefined) {
-    throw usageError('--period must be total, day, week or month.');
-  }
-  return period;
+/** The member that an option states; an empty object where it is not given. */
+function memberIn<T extends object>(
+  { text }: Given,
+  option: string,
+  read: (text: string) => T | string,
+): Partial<T> {
+  const stated = text(option);
+  if (stated === undefined) return {};
+  const found = read(stated);
+  if (typeof found === 'string') throw usageError(`--${option} ${found}`);
+  return found;
 }
 
-export function anchorDayIn({ text }: Given): number | undefined {
-  const day = text('anchor-day');
-  if (day === undefined) return undefined;
-  if (/^(?:[1-9]|[12]\d|3[01])$/.test(day)) return Number(day);
-  throw usageError('--anchor-day must be a day of the month, 1 to 31.');
+export function periodIn(given: Given): Partial<PeriodOfLimit> {
+  return {
+    ...memberIn(given, 'period', periodOf),
+    ...memberIn(given, 'anchor-day', anchorDayOf),
+  };
 }
 
 /** The rights that the options state; what is not stated is undefined. */
@@ -47,8 +59,8 @@ export function rightsIn(given: Given) {
     models: models.length === 0 ? undefined : models,
     owner: given.text('owner'),
     rates: ratesIn(given),
-    maxConcurrentCalls: callCountIn(given),
-    expiresAtMs: expiryIn(given),
+    ...memberIn(given, 'max-calls', callCountOf),
+    ...memberIn(given, 'expires', (text) => expiryOf(text, given.around.clock.now())),
     metadata: metadataIn(given),
   };
 }
@@ -73,27 +85,19 @@ export function metadataIn({ all }: Given): Readonly<Record<string, string>> | u
   return labels.length === 0 ? undefined : Object.fromEntries(labels);
 }
 
-function expiryIn(given: Given): number | undefined {
-  const timeMs = dateOf(given, 'expires');
-  if (timeMs !== undefined && timeMs <= given.around.clock.now()) {
-    throw usageError('--expires is in the past: the key could never be used.');
-  }
-  return timeMs;
+type Labels = Readonly<Record<string, string>>;
+
+/** How `--metadata` and `--no-metadata` change the labels of a record; undefined if not at all. */
+export function labelChange(given: Given): ((known: Labels) => Labels) | undefined {
+  const labels = metadataIn(given) ?? {};
+  const gone = given.all('no-metadata');
+  if (gone.length === 0 && Object.keys(labels).length === 0) return undefined;
+  return (known) => {
+    const all = Object.entries({ ...known, ...labels });
+    return Object.fromEntries(all.filter(([name]) => !gone.includes(name)));
+  };
 }
 
-function callCountIn({ text }: Given): number | undefined {
-  const count = text('max-calls');
-  if (count === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(count)) return Number(count);
-  throw usageError('--max-calls must be an integer, at least 1.');
-}
-
-/** The labels of a record with some changed and some taken out. */
-export function labelsWith(
-  known: Readonly<Record<string, string>>,
-  labels: Readonly<Record<string, string>>,
-  gone: readonly string[],
-): Readonly<Record<string, string>> {
-  const all = Object.entries({ ...known, ...labels });
-  return Object.fromEntries(all.filter(([name]) => !gone.includes(name)));
+export function nothingToChange(command: string): Error {
+  return usageError(`${command} needs something to change. See npx tollgate ${command} --help.`);
 }

@@ -1,10 +1,12 @@
 /** `tollgate keys list` and `tollgate keys show`: what keys may do, have used, and were refused. */
+
+import type { RefusalReason } from '../../admin/calls/refusals.ts';
 import { given as stated } from '../../admin/deps.ts';
-import type { KeyListQuery } from '../../admin/key-list.ts';
-import type { KeyBalance, KeySummary, SubjectBalance } from '../../admin/key-summary.ts';
-import { rateLinesOf, rateText } from '../../admin/key-texts.ts';
-import type { AdminKeys } from '../../admin/keys.ts';
-import type { RefusalReason } from '../../admin/refusals.ts';
+import type { AdminKeys } from '../../admin/keys/keys.ts';
+import type { KeyListQuery } from '../../admin/keys/list.ts';
+import type { KeyBalance, KeySummary, SubjectBalance } from '../../admin/keys/summary.ts';
+import { rateLinesOf, rateText } from '../../admin/keys/texts.ts';
+import { pagesOf } from '../../admin/pages.ts';
 import { maxNanos } from '../../money.ts';
 import { type Command, configOption, type Given, usageError } from '../command.ts';
 import { type CountProgress, numberColumn, printJson, progress, table } from '../output.ts';
@@ -85,13 +87,10 @@ async function allKeys(
   count: CountProgress,
 ): Promise<readonly KeySummary[]> {
   const all: KeySummary[] = [];
-  let after: string | undefined;
-  do {
-    const page = await keys.list({ ...query, ...stated({ after }) });
-    all.push(...page.data);
-    after = page.next;
+  for await (const { data } of pagesOf((page) => keys.list({ ...query, ...page }))) {
+    all.push(...data);
     count(all.length);
-  } while (after !== undefined);
+  }
   return all;
 }
 

@@ -4,11 +4,11 @@
  * exit code.
  */
 import { errorClass } from '../../errors.ts';
-import { type Subscription, subscriptionOf } from '../../event-filter.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
+import { type Subscription, subscriptionOf } from '../../events/filter.ts';
+import { failedPort, swallowErrors, withThrown } from '../../events/thrown.ts';
 import type { Gateway } from '../../gateway.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
-import { failedPort, swallowErrors, withThrown } from '../../thrown.ts';
 import type { Log } from '../log.ts';
 import { withCommand } from '../output.ts';
 

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { PriceOfListed } from '../../ports/listed-model.ts';
+import type { PriceOfListed } from '../../ports/models/listed-model.ts';
 import { pricesFrom } from '../../prices/public-list.ts';
 import { usageError } from '../command.ts';
 

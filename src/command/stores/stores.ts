@@ -1,18 +1,19 @@
 /** Creates the stores that a configuration chooses, on the open databases. */
 import type { AdminKeyStore, AdminOwnedStore } from '../../admin/deps.ts';
 import type { Clock } from '../../clock.ts';
+import { thrownCode } from '../../events/thrown.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
 import type { ClusterStore } from '../../ports/cluster-store.ts';
-import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
-import type { ItemStore } from '../../ports/item-store.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
-import type { RateLimiter } from '../../ports/rate-limiter.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
+import type { RateLimiter } from '../../ports/limits/rate-limiter.ts';
 import type { RefusalLog } from '../../ports/refusal-log.ts';
-import type { ResponseIndex } from '../../ports/response-index.ts';
-import type { ResponseOptions } from '../../ports/response-options.ts';
-import type { ResultStore } from '../../ports/result-store.ts';
+import type { IdempotencyStore } from '../../ports/replies/idempotency-store.ts';
+import type { ItemStore } from '../../ports/replies/item-store.ts';
+import type { ResponseIndex } from '../../ports/replies/response-index.ts';
+import type { ResponseOptions } from '../../ports/replies/response-options.ts';
+import type { ResultStore } from '../../ports/replies/result-store.ts';
 import type { UsageSink } from '../../ports/usage-sink.ts';
 import { money } from '../../prices/amount.ts';
 import { memoryIdempotencyStore } from '../../stores/memory/idempotency-store.ts';
@@ -40,7 +41,7 @@ import { redisQuotaStore } from '../../stores/redis/quota-store.ts';
 import { redisRateLimiter } from '../../stores/redis/rate-limiter.ts';
 import { redisResponseIndex } from '../../stores/redis/response-index.ts';
 import { redisResultStore } from '../../stores/redis/result-store.ts';
-import type { SqlUsageSink } from '../../stores/sql/usage-sink.ts';
+import type { SqlUsageSink } from '../../stores/sql/usage/sink.ts';
 import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
 import {
@@ -53,7 +54,6 @@ import {
   sqliteResultStore,
   sqliteUsageSink,
 } from '../../stores/sqlite/stores.ts';
-import { thrownCode } from '../../thrown.ts';
 import type { FixedKey, ServeConfig, StoreName } from '../config/config.ts';
 import { type StoreChoice, storeChoice } from '../config/store-choice.ts';
 import type { UsageLogListener } from '../serve/losses.ts';

@@ -1,7 +1,8 @@
 /** `tollgate usage calls` and `usage delete`: exports single calls, and deletes old records. */
-import { type CallSummary, callSummary } from '../../admin/call-summary.ts';
-import { callHeading, callLine } from '../../admin/usage.ts';
-import type { UsageRecordFilter } from '../../stores/sql/usage-report.ts';
+import { type CallSummary, callSummary } from '../../admin/calls/summary.ts';
+import { pagesOf } from '../../admin/pages.ts';
+import { callHeading, callLine } from '../../admin/usage/usage.ts';
+import type { UsageRecordFilter } from '../../stores/sql/usage/report.ts';
 import { type Command, configOption, dateOf, type Given, usageError } from '../command.ts';
 import { type CountProgress, jsonText, printJson, progress } from '../output.ts';
 import { filterOf, filterOptions, type UsageLog, withUsage } from './filter.ts';
@@ -43,7 +44,7 @@ async function printCsv(
 ): Promise<void> {
   let rows = 0;
   around.out(callHeading());
-  for await (const page of pagesOf(log, filter)) {
+  for await (const page of callsIn(log, filter)) {
     if (around.isOutClosed()) return;
     around.out(page.map(callLine).join(''));
     rows += page.length;
@@ -62,7 +63,7 @@ async function printDocument(
   let isComplete = false;
   around.out('{ "data": [');
   try {
-    for await (const page of pagesOf(log, filter)) {
+    for await (const page of callsIn(log, filter)) {
       if (around.isOutClosed()) return;
       around.out(separator + page.map(jsonText).join(',\n'));
       separator = ',\n';
@@ -74,17 +75,14 @@ async function printDocument(
 }
 
 /** Pages of at least one call. */
-async function* pagesOf(
+async function* callsIn(
   log: UsageLog,
   filter: UsageRecordFilter,
 ): AsyncGenerator<readonly CallSummary[]> {
-  let after: string | undefined;
-  do {
-    const page = after === undefined ? { limit: pageSize } : { limit: pageSize, after };
-    const { records, next } = await log.usageRecords(filter, page);
+  const pages = pagesOf((page) => log.usageRecords(filter, { limit: pageSize, ...page }));
+  for await (const { records } of pages) {
     if (records.length > 0) yield records.map(callSummary);
-    after = next;
-  } while (after !== undefined);
+  }
 }
 
 export const deletion: Command = {

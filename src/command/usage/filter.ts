@@ -1,7 +1,7 @@
 /** Which calls the usage commands select, and the log that they read. */
 import { given as stated } from '../../admin/deps.ts';
 import { namedRanges, windowOf } from '../../console/page/range.ts';
-import type { UsageReportQuery } from '../../stores/sql/usage-report.ts';
+import type { UsageReportQuery } from '../../stores/sql/usage/report.ts';
 import { type Command, dateOf, durationOf, exitCodes, type Given, usageError } from '../command.ts';
 import type { Stores } from '../stores/stores.ts';
 import { refuseMemory, withStores } from '../stores/with-stores.ts';

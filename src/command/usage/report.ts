@@ -2,14 +2,14 @@
 import { csvLine } from '../../admin/csv.ts';
 import { given as stated } from '../../admin/deps.ts';
 import { usageGroupingOf } from '../../admin/http/route.ts';
-import { withKnownCost } from '../../admin/usage-rows.ts';
+import { withKnownCost } from '../../admin/usage/rows.ts';
 import { protocolNames } from '../../apis.ts';
 import { errorCodes } from '../../errors.ts';
 import { failureReasons } from '../../failure-reasons.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import { refusalGroupings } from '../../stores/sql/refusal-report.ts';
-import { columnGroupings } from '../../stores/sql/usage-report.ts';
+import { columnGroupings } from '../../stores/sql/usage/report.ts';
 import { type Command, configOption, type Given, usageError } from '../command.ts';
 import { numberColumn, printJson, progress, table } from '../output.ts';
 import { filterOf, filterOptions, type UsageLog, withUsage } from './filter.ts';

@@ -55,6 +55,27 @@ export function openDialog(input: DialogInput): void {
   node.showModal();
 }
 
+interface ChangeInput extends Omit<DialogInput, 'run'> {
+  /** Makes the change, and says in a sentence what was done. */
+  change(): Promise<string>;
+}
+
+/** A dialog that makes a change and closes. */
+export function changeDialog(
+  page: PageContext,
+  done: () => void,
+  { change, ...input }: ChangeInput,
+): void {
+  openDialog({
+    ...input,
+    run: async () => {
+      page.announce(await change());
+      done();
+      return undefined;
+    },
+  });
+}
+
 function formOf(input: DialogInput, node: HTMLDialogElement, dialog: OpenDialog): HTMLElement {
   const problem = el('p', { class: 'problem', role: 'alert' });
   const look = input.isDangerous === true ? 'button main danger' : 'button main';

@@ -238,7 +238,8 @@ export function agoText(ms: number, nowMs: number): string {
 
 /** A phrase of the docs as a sentence: `Replace the credential.` An id at its start stays. */
 export function sentence(phrase: string): string {
-  const whole = /[.?!]$/.test(phrase) ? phrase : `${phrase}.`;
+  const plain = phrase.replaceAll('`', '');
+  const whole = /[.?!]$/.test(plain) ? plain : `${plain}.`;
   return /^[a-z’']+(?:[ ,]|.$)/.test(whole)
     ? whole.charAt(0).toUpperCase() + whole.slice(1)
     : whole;

@@ -15,7 +15,7 @@ import { button, el, hiddenText, link, refill } from './dom.ts';
 import { clockText, spanText, writeFor, zoneText } from './format.ts';
 import { failure, loading } from './panel.ts';
 import { liveRangeOf } from './range.ts';
-import { rangePicker } from './range-picker.ts';
+import { type Ranges, rangePicker } from './range-picker.ts';
 import { hrefOf, type Route, routeOf, type ViewName, viewNames } from './route.ts';
 import { auditView } from './views/audit.ts';
 import { callsView } from './views/calls.ts';
@@ -27,19 +27,19 @@ import { spendView } from './views/spend/spend.ts';
 
 interface ViewEntry {
   readonly title: string;
-  /** Its figures are live, for the ranges of these; other views may show any days. */
-  readonly isLive?: boolean;
+  /** Which ranges of time it has, if any: those of live figures, or any days. */
+  readonly ranges?: Ranges;
   open(page: PageContext): View;
 }
 
 const views: Readonly<Record<ViewName, ViewEntry>> = {
-  now: { title: 'Now', isLive: true, open: nowView },
-  calls: { title: 'Calls', open: callsView },
-  spend: { title: 'Spend', open: spendView },
-  keys: { title: 'Keys', open: keysView },
-  channels: { title: 'Channels', isLive: true, open: channelsView },
-  models: { title: 'Models', isLive: true, open: modelsView },
-  audit: { title: 'Audit', isLive: true, open: auditView },
+  now: { title: 'Now', ranges: 'live', open: nowView },
+  calls: { title: 'Calls', ranges: 'days', open: callsView },
+  spend: { title: 'Spend', ranges: 'days', open: spendView },
+  keys: { title: 'Keys', ranges: 'days', open: keysView },
+  channels: { title: 'Channels', ranges: 'live', open: channelsView },
+  models: { title: 'Models', open: modelsView },
+  audit: { title: 'Audit', open: auditView },
 };
 
 const shownMs = 6_000;
@@ -236,7 +236,7 @@ function shellOf(page: PageContext, canSignOut: boolean) {
     ]),
     show: (route: Route): void => {
       refill(tabs, tabsOf(page, route));
-      ranges.show(route, { isLive: views[route.view].isLive === true });
+      ranges.show(route, views[route.view].ranges);
     },
     connect: (next: Connection): void => {
       const isSame = next.state === connection.state;

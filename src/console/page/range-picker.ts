@@ -18,13 +18,18 @@ import {
 } from './range.ts';
 import type { Route } from './route.ts';
 
+/** Those of live figures, or any days of the usage log. */
+export type Ranges = 'live' | 'days';
+
 export function rangePicker(page: PageContext) {
   const links = el('span', { class: 'range-links' });
   const dates = datesMenu(page);
   const node = el('nav', { class: 'ranges', 'aria-label': 'Range of time' }, links, dates.nodes);
   return {
     node,
-    show: (route: Route, { isLive }: { readonly isLive: boolean }): void => {
+    show: (route: Route, ranges: Ranges | undefined): void => {
+      node.hidden = ranges === undefined;
+      const isLive = ranges === 'live';
       const shown = isLive ? liveRangeOf(route.range) : route.range;
       const offered: readonly Range[] = isLive ? liveRanges : shortRanges;
       refill(

@@ -1,6 +1,6 @@
 /** Google's native wire format as its upstreams speak it: `generateContent` and `countTokens`. */
 
-import type { Capabilities } from '../../ports/capabilities.ts';
+import type { Capabilities } from '../../ports/models/capabilities.ts';
 import { type CapabilityTable, usualCapabilities } from '../capabilities.ts';
 import { bearer, type Dialect } from '../dialect.ts';
 import { upstreamPaths } from '../paths.ts';

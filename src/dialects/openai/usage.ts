@@ -2,7 +2,7 @@
 import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import { openaiUsageReader, usageMerger } from '../usage/stream-usage.ts';
 import { countsIn } from '../usage/usage-counts.ts';
 import { openaiRows } from '../usage/usage-table.ts';

@@ -1,7 +1,7 @@
 /** Options of channels on Amazon Bedrock and Claude Platform on AWS, and where they lead. */
 import { ConfigurationError } from '../../errors.ts';
-import type { Channel } from '../../ports/catalog.ts';
-import type { BedrockPlatform, HostedChannel } from '../../ports/platform.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
+import type { BedrockPlatform, HostedChannel } from '../../ports/models/platform.ts';
 
 type Kind = BedrockPlatform['kind'];
 type BedrockDialect = NonNullable<BedrockPlatform['dialect']>;

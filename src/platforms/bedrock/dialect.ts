@@ -4,7 +4,7 @@ import { bearer, type Dialect } from '../../dialects/dialect.ts';
 import type { CredentialForm, Hosting } from '../../dialects/hosting.ts';
 import { GatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
-import type { BedrockPlatform } from '../../ports/platform.ts';
+import type { BedrockPlatform } from '../../ports/models/platform.ts';
 import { betaHeader, messagesEdits } from '../anthropic-betas.ts';
 import { serviceOf } from './bedrock.ts';
 import { awsFailure } from './errors.ts';

@@ -1,7 +1,7 @@
 /** Signs requests with the keys of an AWS account (Signature Version 4). */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { SignedRequest } from '../../dialects/hosting.ts';
-import { called, constructed, hostPackage, propertyOf } from '../../host-packages.ts';
+import { called, constructed, hostPackage, propertyOf } from '../../host/packages.ts';
 import type { HeaderMap } from '../../http.ts';
 import { member, parseJson } from '../../json.ts';
 

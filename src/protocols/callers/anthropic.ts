@@ -6,7 +6,7 @@ import { anthropicErrorText } from '../../dialects/anthropic/errors.ts';
 import { invalidRequest } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import type { Caller } from '../protocol.ts';
 import { bearerHeader, bearerSecret, headerOnce } from './key-header.ts';
 import { anthropicRateHeaders } from './rate-headers.ts';

@@ -3,8 +3,8 @@ import { geminiErrorText } from '../../dialects/gemini/errors.ts';
 import { invalidRequest } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Model, ProtocolName } from '../../ports/catalog.ts';
-import { protocolsOf } from '../../ports/model-defaults.ts';
+import type { Model, ProtocolName } from '../../ports/models/catalog.ts';
+import { protocolsOf } from '../../ports/models/model-defaults.ts';
 import type { Caller, KeySettings } from '../protocol.ts';
 import { headerOnce } from './key-header.ts';
 

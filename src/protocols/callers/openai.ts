@@ -1,8 +1,8 @@
 /** OpenAI's clients, those for Azure among them: key headers, error format and model list. */
 import { openaiErrorText } from '../../dialects/openai/errors.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
-import { vendorOf } from '../../ports/model-defaults.ts';
+import type { Model } from '../../ports/models/catalog.ts';
+import { vendorOf } from '../../ports/models/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
 import { bearerHeader, bearerSecret, headerOnce } from './key-header.ts';
 import { openaiRateHeaders } from './rate-headers.ts';

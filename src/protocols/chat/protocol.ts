@@ -14,7 +14,7 @@ import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialec
 import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { invalidRequest } from '../../errors.ts';
 import { member } from '../../json.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';
 import {

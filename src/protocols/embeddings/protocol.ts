@@ -13,7 +13,7 @@ import { openaiEmbeddingUsage } from '../../dialects/usage/embedding-usage.ts';
 import { GatewayError, invalidRequest } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import { checkExtraBody } from '../extra-body.ts';
 import { blankFields, checkedFields, fieldOf, fieldsIn } from '../fields.ts';

@@ -13,7 +13,7 @@ import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialec
 import { documentTap } from '../../dialects/taps/document-tap.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import { items, type JsonValue, member } from '../../json.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import { openaiCaller } from '../callers/openai.ts';
 import { checkExtraBody } from '../extra-body.ts';
 import { blankFields, checkedFields, fieldsIn } from '../fields.ts';

@@ -15,7 +15,7 @@ import { documentTap } from '../../dialects/taps/document-tap.ts';
 import { invalidRequest } from '../../errors.ts';
 import type { IncomingHeaders } from '../../http.ts';
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import { anthropicCaller, anthropicVersionHeader } from '../callers/anthropic.ts';
 import { isEnvelopeAt, mayHoldEnvelope } from '../envelope-marks.ts';
 import { checkExtraBody, refuseOtherBounds } from '../extra-body.ts';

@@ -6,7 +6,7 @@
 import type { GatewayRequest } from '../../http.ts';
 import type { Settings } from '../../options.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { ApiKey, KeyRequest, SessionStore } from '../../ports/key-store.ts';
+import type { ApiKey, KeyRequest, SessionStore } from '../../ports/keys/key-store.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import { sharedPathCallers } from '../../protocols/routes.ts';
 import { secretKind } from '../../secret.ts';

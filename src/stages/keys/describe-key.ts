@@ -1,9 +1,9 @@
 /** Answers `GET /v1/key`: the limit and the usage of a key, for its owner. */
 import type { JsonObject } from '../../json.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
-import type { QuotaPeriod, QuotaSubject } from '../../ports/key-store.ts';
-import { defaultPartition, nextPeriodMs, periodName } from '../../ports/quota-input.ts';
-import type { QuotaState } from '../../ports/quota-store.ts';
+import type { QuotaPeriod, QuotaSubject } from '../../ports/keys/key-store.ts';
+import { defaultPartition, nextPeriodMs, periodName } from '../../ports/limits/quota-input.ts';
+import type { QuotaState } from '../../ports/limits/quota-store.ts';
 import { formatMoney } from '../../prices/amount.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';

@@ -1,8 +1,8 @@
 /** Counts the invalid keys that each address sent, and refuses addresses that sent too many. */
 import type { Clock } from '../../clock.ts';
 import { GatewayError, isGatewayError } from '../../errors.ts';
-import type { FailedKeyLimit } from '../../ports/failed-key-limit.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
+import type { FailedKeyLimit } from '../../ports/keys/failed-key-limit.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Received } from '../call-record.ts';
 import { isTextOrMissing } from '../ports/port-answers.ts';

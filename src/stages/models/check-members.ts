@@ -12,8 +12,8 @@ import {
   type Price,
   type TokenRates,
 } from '../../money.ts';
-import type { Model, ProtocolName } from '../../ports/catalog.ts';
-import type { ReachMember } from '../../ports/reach-members.ts';
+import type { Model, ProtocolName } from '../../ports/models/catalog.ts';
+import type { ReachMember } from '../../ports/models/reach-members.ts';
 import { type GuardedRow, guardedRows } from '../../protocols/guarded-members.ts';
 import { outputBound } from '../settle/hold.ts';
 import { isBounded, isProviderTool } from './member-costs.ts';

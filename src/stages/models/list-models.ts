@@ -3,8 +3,8 @@
  * protocol allow.
  */
 import type { JsonObject } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
-import { mayUse, protocolsOf, weightOf } from '../../ports/model-defaults.ts';
+import type { Model } from '../../ports/models/catalog.ts';
+import { mayUse, protocolsOf, weightOf } from '../../ports/models/model-defaults.ts';
 import type { Route } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import type { Call, GuardedUse } from '../../call.ts';
 import { type CostMember, costMembers, type MemberPrice, type ToolCalls } from '../../money.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import { defaultHoldCalls } from '../../prices/cost.ts';
 
 /** The usage that a call may have in addition to its prompt and its answers. */

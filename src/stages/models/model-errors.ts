@@ -5,10 +5,10 @@
 
 import { protocolNames } from '../../apis.ts';
 import { GatewayError } from '../../errors.ts';
-import type { Model, ProtocolName } from '../../ports/catalog.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
 import { likeliestName } from '../../ports/likely-names.ts';
-import { exactIdOf, isAmong, mayUse, protocolsOf } from '../../ports/model-defaults.ts';
+import type { Model, ProtocolName } from '../../ports/models/catalog.ts';
+import { exactIdOf, isAmong, mayUse, protocolsOf } from '../../ports/models/model-defaults.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';

@@ -14,7 +14,7 @@ import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import { Platforms } from '../../platforms/table.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
+import type { Channel, Model } from '../../ports/models/catalog.ts';
 import type { Timeouts } from '../../ports/timeouts.ts';
 import { mostExpensiveInput, mostExpensiveUnit, usualCost } from '../../prices/cost.ts';
 import { isRelayed, isServed, type Protocol } from '../../protocols/protocol.ts';

@@ -7,7 +7,7 @@ import { parsedValue } from '../../bytes/json/scan/body.ts';
 import { none, root } from '../../bytes/json/tape.ts';
 import type { Call, GuardedUse } from '../../call.ts';
 import { items, type JsonValue, member } from '../../json.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { RelayEdits } from '../references/reference-edits.ts';
 

@@ -3,7 +3,7 @@
  * treated as one that is down, so that calls fail closed.
  */
 
-import { maxLines } from '../../ports/quota-input.ts';
+import { maxLines } from '../../ports/limits/quota-input.ts';
 
 export interface AnswerCheck {
   (answer: unknown): boolean;

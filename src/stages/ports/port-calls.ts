@@ -5,7 +5,8 @@
  */
 import type { Clock } from '../../clock.ts';
 import { errorClass, GatewayError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
+import { failedPort } from '../../events/thrown.ts';
 import {
   type CallOptions,
   isPromiseLike,
@@ -15,7 +16,6 @@ import {
 } from '../../ports/call-options.ts';
 import type { PortName } from '../../ports/port-names.ts';
 import { within } from '../../ports/within.ts';
-import { failedPort } from '../../thrown.ts';
 import { safeError } from '../upstream/shown-error.ts';
 import type { AnswerCheck, WrongMember } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';

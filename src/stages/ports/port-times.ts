@@ -3,15 +3,23 @@ import type { PortName } from '../../ports/port-names.ts';
 
 /** How long one operation of a port took. */
 export interface PortTimes {
+  /** The option of `createGateway` that holds the port. */
   readonly port: PortName;
+  /** The method of the port that was called. */
   readonly operation: string;
   /** Calls whose answer was waited for, including failures. A memory store answers immediately. */
   readonly calls: number;
+  /** Those of them that threw, timed out or gave an answer that is not allowed. */
   readonly failures: number;
   /** The sum of all times, in ms. */
   readonly sumMs: number;
   /** How many answers took at most `leMs`; each bucket includes the ones before it. */
-  readonly buckets: readonly { readonly leMs: number; readonly count: number }[];
+  readonly buckets: readonly {
+    /** The upper bound of the bucket, in ms. */
+    readonly leMs: number;
+    /** How many answers took no longer. */
+    readonly count: number;
+  }[];
 }
 
 export interface PortTimer {

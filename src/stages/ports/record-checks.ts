@@ -7,11 +7,11 @@
 import type { z } from 'zod';
 import { inputOnlyProblem, outputPriceProblem } from '../../catalog/model-problems.ts';
 import { modelRemedyOf, modelSchema } from '../../catalog/model-schema.ts';
-import type { Model } from '../../ports/catalog.ts';
-import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../../ports/key-schema.ts';
+import { keyRecordSchema, keyRemedyOf, repeatedSubject } from '../../ports/keys/key-schema.ts';
+import { isName, isNanos, isPrintableId, maxLines } from '../../ports/limits/quota-input.ts';
+import { areKeyRates } from '../../ports/limits/rates-schema.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import { formatPath } from '../../ports/problems.ts';
-import { isName, isNanos, isPrintableId, maxLines } from '../../ports/quota-input.ts';
-import { areKeyRates } from '../../ports/rates-schema.ts';
 import { issuePath, issuesOf, sentenceOf, type Wording } from '../../ports/set-up.ts';
 import { type AnswerCheck, isMissing, isRecord, isText, type WrongMember } from './port-answers.ts';
 

@@ -14,7 +14,7 @@ import type { ReplyHead, TokenCounter, UpstreamTarget } from '../../dialects/cod
 import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { ProtocolCodecs, TokenCountCodec } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { withKeptItems } from '../references/reference-edits.ts';

@@ -7,7 +7,7 @@ import type { GuardedUse } from '../../call.ts';
 import type { ImageCounter } from '../../dialects/dialect.ts';
 import { brokenReply, type StreamTap } from '../../dialects/taps/tap.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { ReplyRepair } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { leftOutTools } from '../models/check-members.ts';

@@ -10,7 +10,7 @@ import type { Call, PromptSize } from '../../call.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { replyTokens } from '../../dialects/taps/document-tokens.ts';
 import type { HeaderMap } from '../../http.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { ForwardedParts, RelayRules } from '../../protocols/protocol.ts';
 import { framingBytes } from '../settle/hold.ts';
 import {

@@ -15,7 +15,7 @@ import { type EmbeddingReply, embeddingReader } from '../../dialects/embedding-r
 import { GatewayError } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
 import { allReported, noUsage, type Usage, type UsageRemarks } from '../../money.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import { estimatedTokens } from '../settle/estimated-prompt.ts';
 import {
   droppedNote,

@@ -4,11 +4,11 @@
  */
 import type { CallEnding } from '../../charge-policy.ts';
 import type { HeaderMap } from '../../http.ts';
-import type { Model } from '../../ports/catalog.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
-import { exactIdOf, isNamed } from '../../ports/model-defaults.ts';
-import type { RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
-import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../ports/rates.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
+import type { RatePeriodMs, RateTake } from '../../ports/limits/rate-limiter.ts';
+import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../ports/limits/rates.ts';
+import type { Model } from '../../ports/models/catalog.ts';
+import { exactIdOf, isNamed } from '../../ports/models/model-defaults.ts';
 
 export interface AppliedLimit {
   readonly take: RateTake;

@@ -1,8 +1,8 @@
 /** Takes a call from the rate limits of its key and of its group, before its body is read. */
 import type { Settings } from '../../options.ts';
-import type { Model } from '../../ports/catalog.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
-import type { KeyRateLimits } from '../../ports/rates.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
+import type { KeyRateLimits } from '../../ports/limits/rates.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import type { Caller } from '../../protocols/protocol.ts';
 import type { Authenticated } from '../call-record.ts';
 import { limitsOfCalls } from './applied-limits.ts';
@@ -21,9 +21,9 @@ export function ratesOf(
 export function mayBeLimited(
   key: ApiKey,
   { rates, fallbacks }: Model,
-  { defaultRates }: Settings,
+  settings: Settings,
 ): boolean {
-  return (key.rates ?? key.sharedRates ?? defaultRates ?? rates ?? fallbacks) !== undefined;
+  return (ratesOf(key, settings) ?? rates ?? fallbacks) !== undefined;
 }
 
 /** @throws GatewayError `rate_limited`, with the time to wait; `store_unavailable` */

@@ -5,7 +5,7 @@
 
 import type { HeaderMap } from '../../http.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { RateDecision } from '../../ports/rate-limiter.ts';
+import type { RateDecision } from '../../ports/limits/rate-limiter.ts';
 import type { Caller, RateState } from '../../protocols/protocol.ts';
 import type { Received } from '../call-record.ts';
 import { isRateDecision } from '../ports/port-answers.ts';

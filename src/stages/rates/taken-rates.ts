@@ -3,7 +3,7 @@
  * call corrects it or gives it back.
  */
 import type { ChargeRule } from '../../charge-policy.ts';
-import type { RateTake } from '../../ports/rate-limiter.ts';
+import type { RateTake } from '../../ports/limits/rate-limiter.ts';
 import type { Admitted } from '../call-record.ts';
 import { isAnything } from '../ports/port-answers.ts';
 import type { Charge } from '../settle/charge.ts';

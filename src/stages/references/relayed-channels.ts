@@ -1,7 +1,7 @@
 /** Finds the channels of a model that speak the caller's own API, whose providers keep replies. */
 
-import type { EventListener } from '../../events.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { EventListener } from '../../events/events.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { Admitted } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
 import { servingAccount } from '../upstream/credential.ts';

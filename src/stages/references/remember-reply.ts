@@ -5,14 +5,14 @@
 
 import type { ReferableItem, ReferableReply } from '../../dialects/taps/tap.ts';
 import { errorClass } from '../../errors.ts';
+import { failedPort } from '../../events/thrown.ts';
 import type { Usage } from '../../money.ts';
 import { isPromiseLike, type MaybePromise } from '../../ports/call-options.ts';
-import type { StoredItem } from '../../ports/item-store.ts';
-import { exactIdOf } from '../../ports/model-defaults.ts';
+import { exactIdOf } from '../../ports/models/model-defaults.ts';
 import type { PortName } from '../../ports/port-names.ts';
-import type { IndexEntry } from '../../ports/response-index.ts';
+import type { StoredItem } from '../../ports/replies/item-store.ts';
+import type { IndexEntry } from '../../ports/replies/response-index.ts';
 import { within } from '../../ports/within.ts';
-import { failedPort } from '../../thrown.ts';
 import type { Held } from '../call-record.ts';
 import { areTexts } from '../ports/port-answers.ts';
 import type { WholeReply } from '../prepare/prepared-call.ts';

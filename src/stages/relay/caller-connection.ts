@@ -3,7 +3,7 @@
  * the upstream request that is running and to every later one. The first reason counts.
  */
 import { UpstreamError } from '../../errors.ts';
-import { swallowErrors } from '../../thrown.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 
 export class CallerConnection {
   isDisconnected = false;

@@ -8,7 +8,7 @@ import type { CallEnding } from '../../charge-policy.ts';
 import type { StreamTap } from '../../dialects/taps/tap.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../../errors.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import { type HealthSignal, noSignal } from '../../upstream/record-health.ts';
 import type { Held } from '../call-record.ts';
 import { rememberReply } from '../references/remember-reply.ts';

@@ -2,8 +2,8 @@
  * The whole replies that are being sent. One whose caller does not read is cut off, like a stream.
  */
 import { type PacedReply, pacedReply, type ReplyPieces } from '../../bytes/body/paced-reply.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import type { Settings } from '../../options.ts';
-import { swallowErrors } from '../../thrown.ts';
 
 export interface UnreadReplies {
   /** A body sent as fast as its caller reads. `onOver` is called once its memory is free. */

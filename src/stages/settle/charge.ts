@@ -10,8 +10,8 @@ import {
   type UnreportedTokens,
   type Usage,
 } from '../../money.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
-import type { ChargeBasis } from '../../ports/quota-store.ts';
+import type { ChargeBasis } from '../../ports/limits/quota-store.ts';
+import type { Channel, Model } from '../../ports/models/catalog.ts';
 import { costOf, imageNanos, maxCostWithoutFees } from '../../prices/cost.ts';
 import { memberBounds } from '../models/member-costs.ts';
 import { estimatedPrompt } from './estimated-prompt.ts';

@@ -1,7 +1,7 @@
 /** Estimates the tokens of a prompt that no upstream has counted. */
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Call, PromptSize } from '../../call.ts';
-import type { Model } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/models/catalog.ts';
 import { type Hold, promptTokens } from './hold.ts';
 
 /**

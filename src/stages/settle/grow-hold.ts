@@ -4,9 +4,9 @@
  */
 
 import type { StreamTap } from '../../dialects/taps/tap.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import type { Nanos } from '../../money.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
-import { swallowErrors } from '../../thrown.ts';
 import type { HoldKeeper } from './keep-holds.ts';
 import type { Settlement } from './settlement.ts';
 

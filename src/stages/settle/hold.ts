@@ -5,7 +5,7 @@
 import type { Call, InputSize, MediaUse, PromptSize } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ImagePrice, Nanos } from '../../money.ts';
-import type { MediaPartTokens, Model } from '../../ports/catalog.ts';
+import type { MediaPartTokens, Model } from '../../ports/models/catalog.ts';
 import {
   hasHourRate,
   imageNanos,

@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../../clock.ts';
 import { UpstreamError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import type { Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
-import { swallowErrors } from '../../thrown.ts';
 import type { ModelPlan } from '../models/model-plan.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 import { reportBug } from '../refuse.ts';

@@ -3,9 +3,9 @@
  * and retried with the same id, so that a caller never waits for it and nothing is charged twice.
  */
 import type { Clock } from '../../clock.ts';
-import type { EventListener, HoldEnd } from '../../events.ts';
+import type { EventListener, HoldEnd } from '../../events/events.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { QuotaLine, QuotaStore, SettleResult } from '../../ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, SettleResult } from '../../ports/limits/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import {
   isAnything,

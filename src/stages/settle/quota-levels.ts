@@ -3,18 +3,18 @@
  * states how much of a quota is used after each charge, and its charges are ordered, so that of all
  * processes that share the store only one sees a crossing.
  */
-import type { EventListener } from '../../events.ts';
-import { limitWithExtra } from '../../ports/quota-input.ts';
+import type { EventListener } from '../../events/events.ts';
+import type { QuotaPercent } from '../../events/usage.ts';
+import { limitWithExtra } from '../../ports/limits/quota-input.ts';
 import type {
   QuotaLine,
   QuotaState,
   QuotaStore,
   ReleaseResult,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { countedRepeats } from '../../repeats.ts';
-import type { QuotaPercent } from '../../usage-events.ts';
 import { isQuotaStateOrMissing } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 

@@ -3,7 +3,7 @@
  * streams have nearly used up.
  */
 import type { Nanos } from '../../money.ts';
-import type { ExtendInput, ExtendResult, QuotaStore } from '../../ports/quota-store.ts';
+import type { ExtendInput, ExtendResult, QuotaStore } from '../../ports/limits/quota-store.ts';
 import { isExtendResults } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 import type { Settlement } from './settlement.ts';

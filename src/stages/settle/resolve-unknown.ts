@@ -4,7 +4,7 @@
  */
 
 import { ConfigurationError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
 import type { Settings } from '../../options.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -13,7 +13,7 @@ import type {
   QuotaStore,
   ReleaseResult,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { priceSchema } from '../../prices/schema.ts';
 import { isAnything, isResolveResult } from '../ports/port-answers.ts';
@@ -23,7 +23,11 @@ import { reportCrossings } from './quota-levels.ts';
 /** The host's finding. A call that ran without a stated charge is charged what was held. */
 export type UnknownResolution =
   | { readonly ran: false }
-  | { readonly ran: true; readonly chargeNanos?: Nanos };
+  | {
+      readonly ran: true;
+      /** What the upstream billed, at the price for callers. Default: all that was held. */
+      readonly chargeNanos?: Nanos;
+    };
 
 /** The store's answer; `already` and `conflict` change nothing. */
 export type ResolveResult = WithoutBalances<SettleResult> | ReleaseResult;

@@ -3,10 +3,10 @@
  * the hold, and writes one record to the usage log.
  */
 import type { CallEnding, ChargeRule } from '../../charge-policy.ts';
-import type { EventListener, HoldEnd } from '../../events.ts';
+import type { EventListener, HoldEnd } from '../../events/events.ts';
 import type { Nanos, Price, Usage } from '../../money.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
-import type { QuotaLine, QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaLine, QuotaStore } from '../../ports/limits/quota-store.ts';
+import type { Channel, Model } from '../../ports/models/catalog.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
 import type { Admitted, Received } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';

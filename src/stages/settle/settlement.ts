@@ -2,13 +2,13 @@
 
 import type { CallEnding } from '../../charge-policy.ts';
 import type { ErrorCode } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Nanos, Usage } from '../../money.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
-import type { QuotaSubject } from '../../ports/key-store.ts';
-import { isAmong } from '../../ports/model-defaults.ts';
-import type { QuotaLine, QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaSubject } from '../../ports/keys/key-store.ts';
+import type { QuotaLine, QuotaStore } from '../../ports/limits/quota-store.ts';
+import type { Channel, Model } from '../../ports/models/catalog.ts';
+import { isAmong } from '../../ports/models/model-defaults.ts';
 import type { CallAttempt, UsageRecord } from '../../ports/usage-sink.ts';
 import type { Hold } from './hold.ts';
 

@@ -2,9 +2,9 @@
  * The background work for the quota store: asks it once whether it is set up correctly, and expires
  * leases that no call touches any more.
  */
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
 import type { Settings } from '../../options.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { isCheckResult, isSweepResult } from '../ports/port-answers.ts';
 import type { PortCalls } from '../ports/port-calls.ts';
 

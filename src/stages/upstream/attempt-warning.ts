@@ -1,8 +1,8 @@
 /** The process warning about an attempt that failed because of what only the host can change. */
-import type { EventOf } from '../../events.ts';
-import { hostFailures, isHostFailure } from '../../host-failures.ts';
-import { type HostWarning, quoteOf } from '../../host-warnings.ts';
-import { isWildcard } from '../../ports/listed-model.ts';
+import type { EventOf } from '../../events/events.ts';
+import { hostFailures, isHostFailure } from '../../host/failures.ts';
+import { type HostWarning, quoteOf } from '../../host/warnings.ts';
+import { isWildcard } from '../../ports/models/listed-model.ts';
 
 export function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefined {
   const { reason, channelId, modelId, upstreamModel, status } = event;

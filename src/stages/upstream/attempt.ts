@@ -2,12 +2,12 @@
  * The record of an attempt on one channel, which grows from stage to stage as the call record does:
  * the channel is chosen, then prepared for and leased, then tried.
  */
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
+import { withThrown } from '../../events/thrown.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { HeaderMap } from '../../http.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { UpstreamClient } from '../../ports/upstream-client.ts';
-import { withThrown } from '../../thrown.ts';
 import type { ChannelHealth, ChannelLease } from '../../upstream/channel-health.ts';
 import type { BudgetedCall, RetryBudget } from '../../upstream/retry-budget.ts';
 import type { Held } from '../call-record.ts';

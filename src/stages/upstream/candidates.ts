@@ -3,7 +3,7 @@
 import type { PromptSize } from '../../call.ts';
 import { type GatewayError, isGatewayError } from '../../errors.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { Channel } from '../../ports/catalog.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { Choice } from '../../upstream/choose.ts';
 import { noSignal } from '../../upstream/record-health.ts';
 import type { BudgetedCall } from '../../upstream/retry-budget.ts';

@@ -3,8 +3,8 @@
  * that the call would use.
  */
 import type { Call } from '../../call.ts';
-import type { Channel, Model } from '../../ports/catalog.ts';
-import { exactIdOf } from '../../ports/model-defaults.ts';
+import type { Channel, Model } from '../../ports/models/catalog.ts';
+import { exactIdOf } from '../../ports/models/model-defaults.ts';
 import type { ChannelHealth } from '../../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../../upstream/choose.ts';
 import type { Admitted } from '../call-record.ts';

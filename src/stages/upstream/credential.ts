@@ -6,9 +6,9 @@
 import type { AccountSecret, CredentialForm } from '../../dialects/hosting.ts';
 import { isUpstreamError, UpstreamError } from '../../errors.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { Channel, CredentialRequest } from '../../ports/catalog.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
-import { isMarkedPerKey } from '../../ports/per-key.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
+import { isMarkedPerKey } from '../../ports/keys/per-key.ts';
+import type { Channel, CredentialRequest } from '../../ports/models/catalog.ts';
 import { within } from '../../ports/within.ts';
 import { digestSecret } from '../../secret.ts';
 import { keyScope } from '../../upstream/accounts.ts';

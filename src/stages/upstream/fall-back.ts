@@ -3,10 +3,10 @@
  * with an open circuit, at their limit, or failing before they run anything.
  */
 import { type ErrorCode, isGatewayError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
-import type { Model } from '../../ports/catalog.ts';
-import { exactIdOf, mayUse, protocolsOf } from '../../ports/model-defaults.ts';
+import type { Model } from '../../ports/models/catalog.ts';
+import { exactIdOf, mayUse, protocolsOf } from '../../ports/models/model-defaults.ts';
 import type { Admitted, Held } from '../call-record.ts';
 import { checkByGuard } from '../guard.ts';
 import { checkCandidates, isOfferedToo } from '../models/admit.ts';

@@ -5,7 +5,7 @@
  * the usage record.
  */
 import { GatewayError } from '../../errors.ts';
-import type { EventListener } from '../../events.ts';
+import type { EventListener } from '../../events/events.ts';
 import type { Choice } from '../../upstream/choose.ts';
 import type { Admitted } from '../call-record.ts';
 import { type CallFailure, errorText } from './failure.ts';

@@ -5,12 +5,12 @@
  */
 
 import type { UpstreamError } from '../../errors.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,
   UpstreamResponse,
 } from '../../ports/upstream-client.ts';
-import { swallowErrors } from '../../thrown.ts';
 import type { DetachableBody } from '../../upstream/body/head.ts';
 import { OpenedBody } from '../../upstream/body/opened.ts';
 import { clientFailure, requestFailure, transportError } from '../../upstream/transport-error.ts';

@@ -1,8 +1,9 @@
 /** Keeps the secrets of a call out of events, and so out of logs: those in errors and in names. */
+
+import { basicsOf, textsOf } from '../../events/thrown.ts';
 import type { GatewayRequest } from '../../http.ts';
 import { azureKeyHeader } from '../../protocols/callers/openai.ts';
 import { decidingHeaders } from '../../protocols/routes.ts';
-import { basicsOf, textsOf } from '../../thrown.ts';
 import { containsSecret } from './upstream-text.ts';
 
 /**

@@ -4,6 +4,7 @@ import { appendFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import { jsonWithBigints } from '../../json.ts';
 import {
   aClock,
@@ -16,7 +17,6 @@ import {
 } from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { priceToJson } from '../../prices/codec.ts';
-import { swallowErrors } from '../../thrown.ts';
 
 /** The file, and how many records may wait to be written. */
 export interface JsonlUsageSinkOptions {
@@ -30,6 +30,7 @@ export interface JsonlUsageSinkOptions {
   readonly maxBufferedRecords?: number;
   /** Called for each failed write. Its records are kept and written with the next. */
   readonly onError?: (error: unknown) => void;
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 

@@ -10,6 +10,7 @@ import { aClock, checkMakerOptions, strict } from '../../ports/set-up.ts';
 
 /** The clock that dates reports and switches. */
 export interface MemoryClusterStoreOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
 }
 

@@ -8,8 +8,8 @@
  * a chain only decrease, so it ends at the first number that has been forgotten.
  */
 import type { Nanos } from '../../money.ts';
-import { maxLines } from '../../ports/quota-input.ts';
-import type { QuotaLine } from '../../ports/quota-store.ts';
+import { maxLines } from '../../ports/limits/quota-input.ts';
+import type { QuotaLine } from '../../ports/limits/quota-store.ts';
 import type { HashedId } from './hold-table.ts';
 import { Tombstones } from './tombstones.ts';
 

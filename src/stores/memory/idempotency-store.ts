@@ -13,7 +13,7 @@ import type {
   ClaimResult,
   FinishResult,
   IdempotencyStore,
-} from '../../ports/idempotency-store.ts';
+} from '../../ports/replies/idempotency-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 
 interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {

@@ -5,12 +5,13 @@
  */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { ItemStore } from '../../ports/item-store.ts';
+import type { ItemStore } from '../../ports/replies/item-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { OwnedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept. */
 export interface MemoryItemStoreOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /** For all items together; a quarter of it for those of one owner. Default: 64 MiB. */
   readonly maxBytes?: number;

@@ -13,7 +13,7 @@ import {
   type OwnerTable,
   ownerPageOf,
   ownerSearchText,
-} from '../../ports/key-owner.ts';
+} from '../../ports/keys/key-owner.ts';
 import {
   checkKeyPage,
   checkPage,
@@ -21,9 +21,9 @@ import {
   type KeyPageQuery,
   keyPageOf,
   keySearchText,
-} from '../../ports/key-page.ts';
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
-import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/owner-schema.ts';
+} from '../../ports/keys/key-page.ts';
+import type { ApiKey, KeyStore } from '../../ports/keys/key-store.ts';
+import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/keys/owner-schema.ts';
 import { checkMakerOptions, flag, strict, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
@@ -32,7 +32,12 @@ export interface MemoryKeyStoreOptions {
   /** Mixed into every digest, so that a leaked table can't even confirm a guess. */
   readonly pepper?: string;
   /** The initial keys. */
-  readonly keys?: readonly { readonly secret: string; readonly key: ApiKey }[];
+  readonly keys?: readonly {
+    /** What callers send. */
+    readonly secret: string;
+    /** The record that it finds. */
+    readonly key: ApiKey;
+  }[];
   /** Accepts secrets of under 96 bits, which could be guessed. Requires a pepper. */
   readonly allowWeakKeys?: boolean;
 }
@@ -67,6 +72,7 @@ export interface MemoryKeyStore extends KeyStore {
    * @throws RangeError where the query is not valid
    */
   page(query?: KeyPageQuery): KeyPage;
+  /** The owners of keys, each with a budget and rates of its own. */
   readonly owners: OwnerTable;
 }
 

@@ -3,8 +3,8 @@
  * amounts between the two. Each step is synchronous and preserves every invariant.
  */
 import type { Nanos } from '../../money.ts';
-import { limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
-import type { QuotaLine } from '../../ports/quota-store.ts';
+import { limitWithExtra, maxLazyExpirations } from '../../ports/limits/quota-input.ts';
+import type { QuotaLine } from '../../ports/limits/quota-store.ts';
 import type { DueQueue, QueueEntry } from './due-queue.ts';
 import { dequeue, enqueue, firstDue, reorder } from './due-queue.ts';
 import { EndedHolds } from './ended-holds.ts';

@@ -9,7 +9,7 @@ import {
   limitWithExtra,
   maxLazyExpirations,
   refuse,
-} from '../../ports/quota-input.ts';
+} from '../../ports/limits/quota-input.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -23,7 +23,7 @@ import type {
   ReserveResult,
   SettleInput,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import { firstDue } from './due-queue.ts';
 import { hashOf } from './hold-table.ts';
 import type {

@@ -6,18 +6,9 @@ import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
 import type { Nanos } from '../../money.ts';
-import {
-  checkAdjust,
-  checkEnding,
-  checkExtend,
-  checkReserve,
-  checkRow,
-  checkSweep,
-  defaultPartition,
-  isPeriod,
-  periodForm,
-} from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
+import { defaultPartition, isPeriod, periodForm } from '../../ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import {
   aClock,
   aName,
@@ -56,10 +47,13 @@ export interface MemoryQuotaStoreOptions {
 
 /** A limit that the store itself keeps; a limit in a key's record overrides it. */
 export interface QuotaLimit {
+  /** The subject that is charged, by its id. */
   readonly subject: string;
   /** Default: `''`, no period. */
   readonly period?: string;
+  /** The most that it may spend in the period, in nanos. */
   readonly limitNanos: Nanos;
+  /** The shard of the subject. Default: `default`. */
   readonly partition?: string;
 }
 
@@ -95,32 +89,18 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
   const adjusted = rememberedAdjustments();
   seed(ledger, options.limits ?? []);
 
-  return {
+  return checkedQuotaStore({
     durability: 'process',
-    reserve: (input) => {
-      checkReserve(input);
-      return reserve(ledger, input, momentOf(clock));
-    },
+    reserve: (input) => reserve(ledger, input, momentOf(clock)),
     extend: (inputs) => {
-      checkExtend(inputs);
       checkGrowth(ledger, inputs);
       const moment = momentOf(clock);
       return inputs.map((input) => extend(ledger, input, moment));
     },
-    settle: (input) => {
-      checkEnding(input);
-      return settle(ledger, input, clock.monotonicMs());
-    },
-    release: (input) => {
-      checkEnding(input);
-      return release(ledger, input, clock.monotonicMs());
-    },
-    sweep: (bounds) => {
-      checkSweep(bounds);
-      return sweep(ledger, bounds.max, bounds.partition, clock.monotonicMs());
-    },
+    settle: (input) => settle(ledger, input, clock.monotonicMs()),
+    release: (input) => release(ledger, input, clock.monotonicMs()),
+    sweep: ({ max, partition }) => sweep(ledger, max, partition, clock.monotonicMs()),
     read: (subject, period, partition) => {
-      checkRow(subject, period, partition);
       const known = ledger.partitions.get(partition);
       if (known === undefined) return undefined;
       expireDueOf(ledger, known, [{ subject }], clock.monotonicMs());
@@ -128,7 +108,6 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
       return row === undefined ? undefined : stateOf(row);
     },
     adjust: (input) => {
-      checkAdjust(input);
       const nowMs = clock.monotonicMs();
       const partition = partitionOf(ledger, input.partition);
       expireDueOf(ledger, partition, [input], nowMs);
@@ -143,7 +122,7 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
     check: () => ({ ok: true }),
     // There is nothing to wait for, and balances can still be read.
     close: () => {},
-  };
+  });
 }
 
 /** The ids of the latest adjustments. */

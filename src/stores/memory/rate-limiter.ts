@@ -1,13 +1,13 @@
 /** A rate limiter in this process's memory: token buckets that are forgotten once they are full. */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import { checkAdjustments, checkTakes } from '../../ports/rate-input.ts';
+import { checkAdjustments, checkTakes } from '../../ports/limits/rate-input.ts';
 import type {
   RateDecision,
   RateLimiter,
   RatePeriodMs,
   RateTake,
-} from '../../ports/rate-limiter.ts';
+} from '../../ports/limits/rate-limiter.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { adjustAll, type Buckets, bucketAt, type TokenBucket, takeAll } from './token-bucket.ts';
 
@@ -59,6 +59,7 @@ export function recentBuckets(
 
 /** The clock, and a bound on memory. */
 export interface MemoryRateLimiterOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /**
    * How many buckets of each period (minute, hour, day) are remembered at most; the least recently

@@ -1,12 +1,13 @@
 /** Keeps the index of responses and items in this process's memory, bounded in number. */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
+import type { IndexEntry, ResponseIndex } from '../../ports/replies/response-index.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from './owned-entries.ts';
 
 /** How many entries are kept. */
 export interface MemoryResponseIndexOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /**
    * How many entries are kept, of about 200 bytes each. Above that, an owner with more than a

@@ -4,12 +4,13 @@
  */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
+import type { ResultStore, StoredResult } from '../../ports/replies/result-store.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { OwnedEntries } from './owned-entries.ts';
 
 /** How many bytes are kept, and for how long. */
 export interface MemoryResultStoreOptions {
+  /** What tells the time. Default: the machine's; a test passes a fake one. */
   readonly clock?: Clock;
   /**
    * For all replies together; a quarter of it for those of one owner, so that a larger reply is not

@@ -3,7 +3,7 @@
  * of 1/60,000 of the period (1 ms of a minute), and amounts in parts of 1/60,000. A bucket of
  * `limit` then refills by exactly `limit` parts in each tick.
  */
-import type { RateDecision, RatePeriodMs, RateTake } from '../../ports/rate-limiter.ts';
+import type { RateDecision, RatePeriodMs, RateTake } from '../../ports/limits/rate-limiter.ts';
 
 /** Ticks of a period, and parts of an amount of 1. */
 const parts = 60_000;

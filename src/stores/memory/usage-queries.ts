@@ -1,13 +1,13 @@
 /** The queries of a usage log over the records that a process keeps in memory. */
 import type { UsageRecord } from '../../ports/usage-sink.ts';
+import { noCounts, usageCounts } from '../sql/usage/counts.ts';
 import {
   bucketOf,
   latencyOf,
   noTimes,
   sumOfLatencies,
   type UsageLatencyRow,
-} from '../sql/first-bytes.ts';
-import { noCounts, usageCounts } from '../sql/usage-counts.ts';
+} from '../sql/usage/first-bytes.ts';
 import {
   type CheckedGrouping,
   checkChargesFilter,
@@ -28,7 +28,7 @@ import {
   type UsageRecordPage,
   type UsageReportQuery,
   type UsageReportRow,
-} from '../sql/usage-report.ts';
+} from '../sql/usage/report.ts';
 
 /** The queries of a usage log; they return directly, never a promise. */
 export interface MemoryUsageQueries extends UsageQueries {

@@ -11,6 +11,11 @@ const dialect: SqlDialect = {
   claims: { ended: 'ended_ms', forget: 'forget_ms' },
   now: '"tollgate".now_ms()',
   unlocked: 'FOR UPDATE SKIP LOCKED',
+  // A new version, because the statement that removes the owner does not see the row yet.
+  whileOwned: (owner, write) => `
+WITH owned AS (
+  UPDATE "tollgate".owners SET version = version + 1 WHERE id = ${owner} RETURNING id
+)${write('EXISTS (SELECT 1 FROM owned)')}`,
   json: (value) => `CAST(CAST(${value} AS text) AS json)`,
   utcDay: (ms) => `to_char(to_timestamp(${ms} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
   utcHour: (ms) =>

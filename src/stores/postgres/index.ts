@@ -27,7 +27,6 @@ export type {
   AuditRecord,
 } from '../../ports/audit-log.ts';
 export type { SqlClusterStore as PostgresClusterStore } from '../sql/cluster-store.ts';
-export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlIdempotencyStore as PostgresIdempotencyStore } from '../sql/idempotency-store.ts';
 export type { SqlItemStore as PostgresItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
@@ -41,6 +40,7 @@ export type {
 } from '../sql/refusal-report.ts';
 export type { SqlResponseIndex as PostgresResponseIndex } from '../sql/response-index.ts';
 export type { SqlResultStore as PostgresResultStore } from '../sql/result-store.ts';
+export type { UsageLatencyRow } from '../sql/usage/first-bytes.ts';
 export type {
   ColumnGrouping,
   UsageCharges,
@@ -55,8 +55,8 @@ export type {
   UsageReportQuery,
   UsageReportRow,
   UsageRetention,
-} from '../sql/usage-report.ts';
-export type { SqlUsageSink as PostgresUsageSink } from '../sql/usage-sink.ts';
+} from '../sql/usage/report.ts';
+export type { SqlUsageSink as PostgresUsageSink } from '../sql/usage/sink.ts';
 export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
 export type { PostgresClient, PostgresLocation } from './client.ts';
 export {

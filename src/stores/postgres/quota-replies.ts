@@ -2,7 +2,7 @@
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
 import { StoreCorrupt } from '../../ports/call-options.ts';
-import { isNanos } from '../../ports/quota-input.ts';
+import { isNanos } from '../../ports/limits/quota-input.ts';
 import type {
   AdjustResult,
   ExtendResult,
@@ -11,7 +11,7 @@ import type {
   ReleaseResult,
   ReserveResult,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import { textOrNoneAt } from '../sql/columns.ts';
 
 /**

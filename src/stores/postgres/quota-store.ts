@@ -12,13 +12,13 @@ import {
   checkReserve,
   checkRow,
   checkSweep,
-} from '../../ports/quota-input.ts';
+} from '../../ports/limits/quota-input.ts';
 import type {
   ExtendInput,
   ExtendResult,
   QuotaStore,
   ReserveInput,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';

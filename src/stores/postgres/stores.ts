@@ -18,7 +18,7 @@ import {
   type SqlResultStoreOptions,
   sqlResultStore,
 } from '../sql/result-store.ts';
-import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage-sink.ts';
+import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage/sink.ts';
 import type { PostgresLocation } from './client.ts';
 import { postgresEngine } from './engine.ts';
 import { locationMembers, locationRemedies } from './location.ts';

@@ -5,7 +5,7 @@ import type {
   ClaimResult,
   FinishResult,
   IdempotencyStore,
-} from '../../ports/idempotency-store.ts';
+} from '../../ports/replies/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';

@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod';
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
+import type { ItemStore, StoredItem } from '../../ports/replies/item-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { bytesScriptRunner, type RedisBytesClient, type RunBytesScript } from './binary-client.ts';

@@ -2,7 +2,7 @@
  * The list of all partitions, for a sweep. Partitions are spread over the nodes of a cluster, so
  * the list is a separate key, written before the first hold in a partition, not atomically with it.
  */
-import { defaultPartition } from '../../ports/quota-input.ts';
+import { defaultPartition } from '../../ports/limits/quota-input.ts';
 import type { RunScript } from './client.ts';
 import { partitionsScript } from './quota-scripts.ts';
 import { textsOf } from './reply.ts';

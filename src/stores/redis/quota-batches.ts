@@ -3,7 +3,7 @@
  * partitions. Both work in batches, so that one script never blocks the server for long.
  */
 import { isStoreUnavailable, StoreUnavailable } from '../../ports/call-options.ts';
-import type { ExtendInput, ExtendResult } from '../../ports/quota-store.ts';
+import type { ExtendInput, ExtendResult } from '../../ports/limits/quota-store.ts';
 import type { PartitionList } from './partition-list.ts';
 import { readExtend } from './quota-replies.ts';
 import { extendScript, sweepScript } from './quota-scripts.ts';

@@ -18,7 +18,7 @@
  * because only the script knows which leases are due. No name contains `:` or `|`.
  */
 import { maxNanos } from '../../money.ts';
-import { maxLazyExpirations } from '../../ports/quota-input.ts';
+import { maxLazyExpirations } from '../../ports/limits/quota-input.ts';
 
 /** The common part of the quota scripts. Reservation lines have: row, requested, held, onExpire. */
 export const quotaPrelude: string = `

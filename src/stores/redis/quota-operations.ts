@@ -1,21 +1,16 @@
 /**
- * The quota store over a function that runs scripts: each operation checks its input, runs a
- * script, and checks the reply.
+ * The quota store over a function that runs scripts: each operation runs a script and checks the
+ * reply.
  */
 import type { Nanos } from '../../money.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
+import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
 import {
-  checkAdjust,
-  checkEnding,
-  checkExtend,
-  checkReserve,
-  checkRow,
-  checkSweep,
   defaultPartition,
   extraTooLarge,
   limitStatedByRecords,
   refuse,
-} from '../../ports/quota-input.ts';
+} from '../../ports/limits/quota-input.ts';
 import type {
   AdjustInput,
   AdjustResult,
@@ -23,7 +18,7 @@ import type {
   QuotaStore,
   ReserveInput,
   SettleInput,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import type { LoadScripts, RunScript, ScriptCall } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { partitionList } from './partition-list.ts';
@@ -57,45 +52,33 @@ export function quotaStoreOver(
   const { keysOf, callOf, runIn, ask } = partitionRunner(run, settings);
   const partitions = partitionList(run, `${prefix}:partitions`);
 
-  return {
+  return checkedQuotaStore({
     durability,
-    reserve: async (input, options) => {
-      checkReserve(input);
-      return withDeadline(options, async (signal) => {
+    reserve: (input, options) =>
+      withDeadline(options, async (signal) => {
         await partitions.add(input.partition, signal);
         const reply = await runIn(reserveScript, input.partition, reserveArgs(input), signal);
         return readReserve(reply, input.lines);
-      });
-    },
-    extend: async (inputs, options) => {
-      checkExtend(inputs);
-      return withDeadline(options, (signal) => extendLeases(runIn, inputs, signal));
-    },
-    settle: async (input, options) => {
-      checkEnding(input);
+      }),
+    extend: (inputs, options) =>
+      withDeadline(options, (signal) => extendLeases(runIn, inputs, signal)),
+    settle: (input, options) => {
       const call = callOf(settleScript, input.partition, settleArgs(input));
       return ask(call, options, (reply) => readSettle(reply, input.lines.length));
     },
-    release: async (input, options) => {
-      checkEnding(input);
+    release: (input, options) => {
       const { id, lines, partition } = input;
       const args = [id, String(lines.length), ...lines.map(rowOf)];
       const call = { ...callOf(releaseScript, partition, args), mustLand: true };
       return ask(call, options, readRelease);
     },
-    sweep: async (options) => {
-      checkSweep(options);
-      return withDeadline(options, (signal) => sweepPartitions(runIn, partitions, options, signal));
-    },
-    read: async (subject, period, partition, options) => {
-      checkRow(subject, period, partition);
-      return ask(callOf(readScript, partition, [rowOf({ subject, period })]), options, readState);
-    },
-    adjust: async (input, options) => {
-      checkAdjust(input);
-      return ask(callOf(adjustScript, input.partition, adjustArgs(input)), options, readAdjust);
-    },
-    check: async (options) =>
+    sweep: (options) =>
+      withDeadline(options, (signal) => sweepPartitions(runIn, partitions, options, signal)),
+    read: (subject, period, partition, options) =>
+      ask(callOf(readScript, partition, [rowOf({ subject, period })]), options, readState),
+    adjust: (input, options) =>
+      ask(callOf(adjustScript, input.partition, adjustArgs(input)), options, readAdjust),
+    check: (options) =>
       withDeadline(options, async (signal) => {
         const info = textsOf(await runIn(checkScript, defaultPartition, [], signal));
         // Loaded before the first call: a server that hangs during a call then knows the script,
@@ -106,7 +89,7 @@ export function quotaStoreOver(
       }),
     // The host closes its client.
     close: () => {},
-  };
+  });
 }
 
 /** Runs scripts on the keys of a partition. */

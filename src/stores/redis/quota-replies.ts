@@ -8,7 +8,7 @@ import type {
   ReleaseResult,
   ReserveResult,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import { corrupt, countOf, listOf, literalOf, nanosOf, signedNanosOf, textsOf } from './reply.ts';
 
 const endings = ['settled', 'released', 'expired'] as const;

@@ -1,6 +1,6 @@
 /** The maker of the quota store in Redis, which any number of processes share. */
 import { z } from 'zod';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { checkMakerOptions, oneOf, positive, strict } from '../../ports/set-up.ts';
 import { type RedisClient, scriptLoader, scriptRunner } from './client.ts';
 import { quotaStoreOver } from './quota-operations.ts';

@@ -1,7 +1,7 @@
 /** A rate limiter in Redis: token buckets that any number of processes share. */
 import type { z } from 'zod';
-import { checkAdjustments, checkTakes } from '../../ports/rate-input.ts';
-import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
+import { checkAdjustments, checkTakes } from '../../ports/limits/rate-input.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../ports/limits/rate-limiter.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';

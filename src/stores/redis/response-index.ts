@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { parseJson } from '../../json.ts';
-import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
+import type { IndexEntry, ResponseIndex } from '../../ports/replies/response-index.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';

@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod';
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
+import type { ResultStore, StoredResult } from '../../ports/replies/result-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { resultBytes, resultFromBytes } from '../sql/result-bytes.ts';

@@ -5,7 +5,7 @@
 import { type JsonValue, parseJson } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
 import { StoreCorrupt } from '../../ports/call-options.ts';
-import { isNanos } from '../../ports/quota-input.ts';
+import { isNanos } from '../../ports/limits/quota-input.ts';
 
 /** A value that can be bound to a column. `null` is SQL's NULL. */
 export type SqlValue = string | bigint | number | boolean | null;

@@ -4,8 +4,8 @@
  */
 import type { JsonValue } from '../../json.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
-import type { ClaimInput } from '../../ports/idempotency-store.ts';
-import type { RateTake } from '../../ports/rate-limiter.ts';
+import type { RateTake } from '../../ports/limits/rate-limiter.ts';
+import type { ClaimInput } from '../../ports/replies/idempotency-store.ts';
 import type { SqlValue } from './columns.ts';
 
 /** A database. In the text of a statement `$1` is the first value, as often as it occurs. */
@@ -100,6 +100,11 @@ export interface SqlDialect {
   readonly now: string;
   /** Ends a query of rows to delete: those that another transaction changes meanwhile stay. */
   readonly unlocked: string;
+  /**
+   * A statement that writes a row only while the owner that it names exists. Removing that owner at
+   * the same time fails, or makes it write nothing.
+   */
+  whileOwned(owner: string, write: (isOwned: string) => string): string;
   /** A value for a column of JSON. */
   json(value: string): string;
   /** The UTC day of Unix milliseconds, as `2026-11-21`. */

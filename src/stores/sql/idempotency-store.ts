@@ -1,7 +1,11 @@
 /** An idempotency store in a table, exact over any number of processes. */
 import type { JsonValue } from '../../json.ts';
 import type { Promised } from '../../ports/call-options.ts';
-import type { ClaimRecord, ClaimResult, IdempotencyStore } from '../../ports/idempotency-store.ts';
+import type {
+  ClaimRecord,
+  ClaimResult,
+  IdempotencyStore,
+} from '../../ports/replies/idempotency-store.ts';
 import { integerAt, integerOrNoneAt, literalAt, textAt } from './columns.ts';
 import { type SqlDialect, type SqlEngine, whole } from './engine.ts';
 

@@ -5,7 +5,7 @@
  * Items are user data, so this store is used only if a host sets it up.
  */
 import type { Promised } from '../../ports/call-options.ts';
-import type { ItemStore, StoredItem } from '../../ports/item-store.ts';
+import type { ItemStore, StoredItem } from '../../ports/replies/item-store.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { textAt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';

@@ -1,15 +1,15 @@
 /** The owners of keys, in a table beside that of the keys. */
-import { StoreUnavailable } from '../../ports/call-options.ts';
+import { type MaybePromise, StoreUnavailable } from '../../ports/call-options.ts';
 import {
   changed,
   type KeyOwner,
   type OwnerTable,
   ownerPageOf,
   ownerSearchText,
-} from '../../ports/key-owner.ts';
-import { checkPage } from '../../ports/key-page.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
-import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/owner-schema.ts';
+} from '../../ports/keys/key-owner.ts';
+import { checkPage } from '../../ports/keys/key-page.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
+import { checkOwnerRecord, ownerMissing, ownerTaken } from '../../ports/keys/owner-schema.ts';
 import { bigintAt, type SqlValue } from './columns.ts';
 import { type SqlDialect, type SqlEngine, whole } from './engine.ts';
 import { ownerFrom, ownerText } from './key-row.ts';
@@ -30,8 +30,8 @@ VALUES ($1, ${json('$2')}, $3) ON CONFLICT DO NOTHING`,
 UPDATE ${owners} SET record = ${json('$3')}, searched = $4, version = version + 1
 WHERE id = $1 AND version = ${whole('$2')}`,
     remove: `
-DELETE FROM ${owners}
-WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM ${table('keys')} k WHERE k.owner = $1)`,
+DELETE FROM ${owners} WHERE id = $1 AND version = ${whole('$2')}
+  AND NOT EXISTS (SELECT 1 FROM ${table('keys')} k WHERE k.owner = $1)`,
   };
 }
 
@@ -65,7 +65,11 @@ export function ownerTable(maker: string, engine: SqlEngine): SqlOwners {
         checkOwnerRecord(maker, owner);
         return columnsOf(owner);
       }),
-    remove: async (id) => (await engine.change(sql.remove, [id])) === 1,
+    remove: async (id) => {
+      const [row] = await engine.read(sql.byId, [id]);
+      if (row === undefined) return false;
+      return (await engine.change(sql.remove, [id, bigintAt(row, 'version')])) === 1;
+    },
   };
   return {
     table,
@@ -86,12 +90,12 @@ export async function updateAt(
   engine: SqlEngine,
   sql: { readonly byId: string; readonly update: string },
   id: string,
-  columnsFor: (row: unknown) => readonly SqlValue[],
+  columnsFor: (row: unknown) => MaybePromise<readonly SqlValue[]>,
 ): Promise<boolean> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const [row] = await engine.read(sql.byId, [id]);
     if (row === undefined) return false;
-    const values = [id, bigintAt(row, 'version'), ...columnsFor(row)];
+    const values = [id, bigintAt(row, 'version'), ...(await columnsFor(row))];
     if ((await engine.change(sql.update, values)) === 1) return true;
   }
   throw new StoreUnavailable('other processes kept changing the row', { outcome: 'not_done' });

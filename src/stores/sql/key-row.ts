@@ -5,14 +5,19 @@
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
 import { isJsonObject, items, type JsonValue, jsonWithBigints, member } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import { joined, type KeyChange, type KeyOwner, type OwnerTable } from '../../ports/key-owner.ts';
-import type { KeyPage, KeyPageQuery } from '../../ports/key-page.ts';
-import { quotaPeriods } from '../../ports/key-schema.ts';
-import type { ApiKey, KeyStore, PeriodOfLimit, QuotaSubject } from '../../ports/key-store.ts';
-import type { KeyRateLimits } from '../../ports/rates.ts';
-import { areKeyRates, areOwnerRates } from '../../ports/rates-schema.ts';
+import {
+  joined,
+  type KeyChange,
+  type KeyOwner,
+  type OwnerTable,
+} from '../../ports/keys/key-owner.ts';
+import type { KeyPage, KeyPageQuery } from '../../ports/keys/key-page.ts';
+import { quotaPeriods } from '../../ports/keys/key-schema.ts';
+import type { ApiKey, KeyStore, PeriodOfLimit, QuotaSubject } from '../../ports/keys/key-store.ts';
+import type { KeyRateLimits } from '../../ports/limits/rates.ts';
+import { areKeyRates, areOwnerRates } from '../../ports/limits/rates-schema.ts';
 import { corrupt, flagAt, jsonAt, textAt, textOrNoneAt } from './columns.ts';
-import { nanosFrom, stringsFrom } from './usage-json.ts';
+import { nanosFrom, stringsFrom } from './usage/json.ts';
 
 /** A {@link KeyStore} over a table whose keys can be changed while gateways run. */
 export interface KeyTable extends KeyStore {
@@ -45,6 +50,7 @@ export interface KeyTable extends KeyStore {
    * @throws RangeError where the query is not valid
    */
   page(query?: KeyPageQuery): MaybePromise<KeyPage>;
+  /** The owners of keys, each with a budget and rates of its own. */
   readonly owners: OwnerTable;
 }
 

@@ -2,7 +2,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, type IssueKeyOptions, issueKey } from '../../issue-key.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import { changed, type KeyChange } from '../../ports/key-owner.ts';
+import { changed, type KeyChange } from '../../ports/keys/key-owner.ts';
 import {
   type CheckedKeyPage,
   checkKeyPage,
@@ -10,8 +10,8 @@ import {
   type KeyPageQuery,
   keyPageOf,
   keySearchText,
-} from '../../ports/key-page.ts';
-import type { ApiKey } from '../../ports/key-store.ts';
+} from '../../ports/keys/key-page.ts';
+import type { ApiKey } from '../../ports/keys/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import {
   type CachedKeyStore,
@@ -48,7 +48,7 @@ export interface SqlKeyStore extends KeyTable, CachedKeyStore {
   page(query?: KeyPageQuery): Promise<KeyPage>;
 }
 
-export function keyStatements({ table, contains, json, member }: SqlDialect) {
+export function keyStatements({ table, contains, json, member, whileOwned }: SqlDialect) {
   const [keys, owners] = [table('keys'), table('owners')];
   const columns = 'k.id, k.key_group, k.owner, k.disabled, CAST(k.record AS text) AS record';
   const select = `
@@ -72,13 +72,22 @@ WHERE k.id > $1
   AND ${matches('k.disabled', '$5', 'boolean')}
   AND ${hasLabel('$7', '$8')} AND ${hasLabel('$9', '$10')}
 ORDER BY k.id LIMIT ${whole('$6')}`,
-    insert: `
+    insert: whileOwned(
+      'CAST($6 AS text)',
+      (isOwned) => `
 INSERT INTO ${keys} (id, digest, key_group, disabled, record, owner, searched)
-VALUES ($1, $2, $3, $4, ${json('$5')}, $6, $7) ON CONFLICT DO NOTHING`,
-    update: `
+SELECT $1, $2, $3, CAST($4 AS boolean), ${json('$5')}, $6, $7
+WHERE CAST($6 AS text) IS NULL OR ${isOwned}
+ON CONFLICT DO NOTHING`,
+    ),
+    update: whileOwned(
+      'CAST($6 AS text)',
+      (isOwned) => `
 UPDATE ${keys} SET key_group = $3, disabled = $4, record = ${json('$5')}, owner = $6,
   searched = $7, version = version + 1
-WHERE id = $1 AND version = ${whole('$2')}`,
+WHERE id = $1 AND version = ${whole('$2')}
+  AND (CAST($6 AS text) IS NULL OR owner = $6 OR ${isOwned})`,
+    ),
     remove: `DELETE FROM ${keys} WHERE id = $1`,
   };
 }
@@ -140,11 +149,11 @@ function keyTable(
   const owners = ownerTable(maker, engine);
   const insert = async (secret: string, key: ApiKey): Promise<void> => {
     await owners.check(key);
-    const { id } = key;
-    const values = [id, digestSecret(secret, pepper), ...columnsOf(key)];
+    const values = [key.id, digestSecret(secret, pepper), ...columnsOf(key)];
     if ((await engine.change(sql.insert, values)) === 1) return;
+    await owners.check(key);
     throw new ConfigurationError(
-      `${maker}: the id or the secret of key "${id}" is taken. Remove that key first.`,
+      `${maker}: the id or the secret of key "${key.id}" is taken. Remove that key first.`,
     );
   };
 
@@ -165,10 +174,11 @@ function keyTable(
           'Use one of issueKey(), or set allowWeakKeys with a pepper.',
       );
     },
-    update: async (id, change) => {
-      await owners.check(change);
-      return updateAt(engine, sql, id, (row) => columnsOf(changed(keyFrom(row), change)));
-    },
+    update: (id, change) =>
+      updateAt(engine, sql, id, async (row) => {
+        await owners.check(change);
+        return columnsOf(changed(keyFrom(row), change));
+      }),
     remove: async (id) => (await engine.change(sql.remove, [id])) === 1,
     list: async (group) => {
       const rows =

@@ -4,7 +4,7 @@ import { aClock, aFunction, flag, positive, text, wait } from '../../ports/set-u
 import type { SqlItemStoreOptions } from './item-store.ts';
 import type { SqlKeyStoreOptions } from './key-store.ts';
 import type { SqlResultStoreOptions } from './result-store.ts';
-import type { SqlUsageSinkOptions } from './usage-sink.ts';
+import type { SqlUsageSinkOptions } from './usage/sink.ts';
 
 export const keyStoreMembers: Readonly<Record<keyof SqlKeyStoreOptions, z.ZodType>> = {
   pepper: text('must be text').optional(),

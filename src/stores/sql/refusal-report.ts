@@ -5,7 +5,7 @@
 import type { ErrorCode } from '../../errors.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { CallOptions, MaybePromise, Promised } from '../../ports/call-options.ts';
-import type { ProtocolName } from '../../ports/catalog.ts';
+import type { ProtocolName } from '../../ports/models/catalog.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
 import { integerAt, textAt } from './columns.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type SqlRow,
   whole,
 } from './engine.ts';
-import { columnOf } from './usage-counts.ts';
+import { columnOf } from './usage/counts.ts';
 
 /** Selects refusals; all of them by default. Times are those of the minute of a refusal. */
 export interface RefusalFilter {
@@ -25,11 +25,17 @@ export interface RefusalFilter {
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
   readonly toMs?: number;
+  /** Only those of this key. */
   readonly keyId?: string;
+  /** Only those of keys of this group. */
   readonly group?: string;
+  /** Only those of this model, by its id in the catalog. */
   readonly modelId?: string;
+  /** Only those of this API. */
   readonly protocol?: ProtocolName;
+  /** Only those with this error, as in docs/errors.md. */
   readonly code?: ErrorCode;
+  /** Only those with this reason. */
   readonly reason?: FailureReason;
 }
 

@@ -1,7 +1,7 @@
 /** An index of responses in a table, for any number of processes. It holds ids, no content. */
 import { type Clock, systemClock } from '../../clock.ts';
 import type { Promised } from '../../ports/call-options.ts';
-import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
+import type { IndexEntry, ResponseIndex } from '../../ports/replies/response-index.ts';
 import { integerAt, integerOrNoneAt, literalAt, textAt } from './columns.ts';
 import type { SqlDialect, SqlEngine, SqlInsert, SqlRow } from './engine.ts';
 import { idList, idsIn } from './kept.ts';

@@ -1,7 +1,7 @@
 /** A kept reply as bytes: its headers as one line of JSON, then the body. */
 import { jsonWithBigints, parseJson } from '../../json.ts';
-import type { StoredResult } from '../../ports/result-store.ts';
-import { stringsFrom } from './usage-json.ts';
+import type { StoredResult } from '../../ports/replies/result-store.ts';
+import { stringsFrom } from './usage/json.ts';
 
 const lineFeed = 10;
 

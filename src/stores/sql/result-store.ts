@@ -4,7 +4,7 @@
  * Replies are user data, including images, so this store is used only if a host sets it up.
  */
 import type { Promised } from '../../ports/call-options.ts';
-import type { ResultStore } from '../../ports/result-store.ts';
+import type { ResultStore } from '../../ports/replies/result-store.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { corrupt } from './columns.ts';
 import type { SqlEngine } from './engine.ts';

@@ -30,6 +30,8 @@ export const sqliteDialect: SqlDialect = {
   now: '$now',
   // There is one writer.
   unlocked: '',
+  whileOwned: (owner, write) =>
+    write(`EXISTS (SELECT 1 FROM ${tables.owners} WHERE id = ${owner})`),
   json: (value) => value,
   utcDay: (ms) => `date(${ms} / 1000, 'unixepoch')`,
   utcHour: (ms) => `strftime('%Y-%m-%dT%H:00Z', ${ms} / 1000, 'unixepoch')`,

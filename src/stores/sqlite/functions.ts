@@ -3,7 +3,7 @@
  * so that it may run wherever the connection is.
  */
 import type { JsonValue } from '../../json.ts';
-import type { ClaimInput } from '../../ports/idempotency-store.ts';
+import type { ClaimInput } from '../../ports/replies/idempotency-store.ts';
 import {
   adjustAll,
   type Buckets,

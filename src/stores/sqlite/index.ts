@@ -27,7 +27,6 @@ export type {
   AuditRecord,
 } from '../../ports/audit-log.ts';
 export type { SqlClusterStore as SqliteClusterStore } from '../sql/cluster-store.ts';
-export type { UsageLatencyRow } from '../sql/first-bytes.ts';
 export type { SqlItemStore as SqliteItemStore } from '../sql/item-store.ts';
 export type { KeyTable } from '../sql/key-row.ts';
 export type { SqlRateLimiter as SqliteRateLimiter } from '../sql/rate-limiter.ts';
@@ -40,6 +39,7 @@ export type {
 } from '../sql/refusal-report.ts';
 export type { SqlResponseIndex as SqliteResponseIndex } from '../sql/response-index.ts';
 export type { SqlResultStore as SqliteResultStore } from '../sql/result-store.ts';
+export type { UsageLatencyRow } from '../sql/usage/first-bytes.ts';
 export type {
   ColumnGrouping,
   UsageCharges,
@@ -54,8 +54,8 @@ export type {
   UsageReportQuery,
   UsageReportRow,
   UsageRetention,
-} from '../sql/usage-report.ts';
-export type { SqlUsageSink as SqliteUsageSink } from '../sql/usage-sink.ts';
+} from '../sql/usage/report.ts';
+export type { SqlUsageSink as SqliteUsageSink } from '../sql/usage/sink.ts';
 export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
 export { migrateSqlite, type SqliteClient, type SqliteDatabase } from './database.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';

@@ -18,7 +18,7 @@ import type {
   ReserveResult,
   SettleInput,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
 import type { SqlFunctions } from '../sql/engine.ts';
 import { isBusy } from './failure.ts';

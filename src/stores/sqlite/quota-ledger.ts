@@ -4,8 +4,8 @@
  */
 import { items, jsonWithBigints, member } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
-import { isNanos, maxLazyExpirations } from '../../ports/quota-input.ts';
-import type { QuotaLine, QuotaState } from '../../ports/quota-store.ts';
+import { isNanos, maxLazyExpirations } from '../../ports/limits/quota-input.ts';
+import type { QuotaLine, QuotaState } from '../../ports/limits/quota-store.ts';
 import { availableOf as balanceOf } from '../memory/quota-ledger.ts';
 import {
   bigintAt,
@@ -18,7 +18,7 @@ import {
   textAt,
   valueAt,
 } from '../sql/columns.ts';
-import { nanosFrom } from '../sql/usage-json.ts';
+import { nanosFrom } from '../sql/usage/json.ts';
 import type { Connection } from './handle.ts';
 
 export interface PartitionLedger {

@@ -16,7 +16,7 @@ import type {
   ReserveResult,
   SettleInput,
   SettleResult,
-} from '../../ports/quota-store.ts';
+} from '../../ports/limits/quota-store.ts';
 import { adjusted, balanceOf, expiryCharge, lineRefusal } from '../memory/quota-operations.ts';
 import {
   availableOf,

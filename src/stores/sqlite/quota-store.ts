@@ -5,15 +5,8 @@
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
-import {
-  checkAdjust,
-  checkEnding,
-  checkExtend,
-  checkReserve,
-  checkRow,
-  checkSweep,
-} from '../../ports/quota-input.ts';
-import type { QuotaStore } from '../../ports/quota-store.ts';
+import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
+import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { isDatabase, performerOf, type SqliteClient } from './database.ts';
 import { handleAndClock, handleRemedy } from './handle-check.ts';
@@ -54,39 +47,20 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
     callOptions?: CallOptions,
   ) => perform(name, input, { ...callOptions, nowMs: clock.now() });
 
-  return {
+  return checkedQuotaStore({
     durability: isInFile === true ? 'durable' : 'process',
-    reserve: (input, callOptions) => {
-      checkReserve(input);
-      return run('reserve', input, callOptions);
-    },
-    extend: (inputs, callOptions) => {
-      checkExtend(inputs);
-      return inputs.length === 0 ? [] : run('extend', inputs, callOptions);
-    },
-    settle: (input, callOptions) => {
-      checkEnding(input);
-      return run('settle', input, callOptions);
-    },
-    release: (input, callOptions) => {
-      checkEnding(input);
-      return run('release', input, callOptions);
-    },
-    sweep: (bounds) => {
-      checkSweep(bounds);
-      const { max, partition, ...callOptions } = bounds;
-      return run('sweep', { max, partition, endedTtlMs }, callOptions);
-    },
-    read: (subject, period, partition, callOptions) => {
-      checkRow(subject, period, partition);
-      return run('state', { subject, period, partition }, callOptions);
-    },
-    adjust: (input, callOptions) => {
-      checkAdjust(input);
-      return run('adjust', input, callOptions);
-    },
+    reserve: (input, callOptions) => run('reserve', input, callOptions),
+    extend: (inputs, callOptions) =>
+      inputs.length === 0 ? [] : run('extend', inputs, callOptions),
+    settle: (input, callOptions) => run('settle', input, callOptions),
+    release: (input, callOptions) => run('release', input, callOptions),
+    sweep: ({ max, partition, ...callOptions }) =>
+      run('sweep', { max, partition, endedTtlMs }, callOptions),
+    read: (subject, period, partition, callOptions) =>
+      run('state', { subject, period, partition }, callOptions),
+    adjust: (input, callOptions) => run('adjust', input, callOptions),
     check: (callOptions) => run('check', undefined, callOptions),
     // The host closes its handle, and there is nothing to wait for.
     close: () => {},
-  };
+  });
 }

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
-import type { IdempotencyStore } from '../../ports/idempotency-store.ts';
+import type { IdempotencyStore } from '../../ports/replies/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlAuditLog } from '../sql/audit-log.ts';
 import { type SqlClusterStore, sqlClusterStore } from '../sql/cluster-store.ts';
@@ -17,8 +17,8 @@ import {
   type SqlResultStoreOptions,
   sqlResultStore,
 } from '../sql/result-store.ts';
-import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage-sink.ts';
-import type { SqliteClient } from './database.ts';
+import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage/sink.ts';
+import { isDatabase, type SqliteClient } from './database.ts';
 import { sqliteEngine } from './engine.ts';
 import { aHandle, handleAndClock, handleRemedy } from './handle-check.ts';
 
@@ -142,7 +142,8 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqlUsageSink {
   const schema = strict('must be an object', { client: aHandle, ...usageSinkMembers });
   checkMakerOptions('sqliteUsageSink', schema, options, handleRemedy);
   const engine = sqliteEngine(options.client, undefined, { mayTakeLong: true });
-  return { ...sqlUsageSink(engine, options), isInProcess: true };
+  const isInWorker = isDatabase(options.client) && options.client.isInFile;
+  return { ...sqlUsageSink(engine, options), isInProcess: !isInWorker };
 }
 
 /**

@@ -1,13 +1,14 @@
 /** The contract of `Catalog`: models are found by exact names and listed by group and protocol. */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { Catalog, Model } from '../../ports/catalog.ts';
-import { isWildcard } from '../../ports/listed-model.ts';
+import type { Catalog, Model } from '../../ports/models/catalog.ts';
+import { isWildcard } from '../../ports/models/listed-model.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup extends Cleanable {
+  /** A catalog of the models that it was made for. */
   readonly catalog: Catalog;
 }
 

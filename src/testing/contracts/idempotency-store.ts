@@ -8,15 +8,19 @@ import type {
   ClaimResult,
   FinishInput,
   IdempotencyStore,
-} from '../../ports/idempotency-store.ts';
+} from '../../ports/replies/idempotency-store.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** A store to test, with its clock. */
 export interface IdempotencyStoreSetup extends Cleanable {
+  /** The store to test, without records of an earlier case. */
   readonly store: IdempotencyStore;
   /** Advances the store's clock; leases and records must end by this clock only. */
-  readonly clock: { advance(ms: number): MaybePromise<void> };
+  readonly clock: {
+    /** Moves the store's time on. */
+    advance(ms: number): MaybePromise<void>;
+  };
 }
 
 /**

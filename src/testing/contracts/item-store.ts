@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { ItemStore } from '../../ports/item-store.ts';
+import type { ItemStore } from '../../ports/replies/item-store.ts';
 import {
   type Cases,
   type Cleanable,
@@ -14,9 +14,13 @@ import { everyId } from './ids.ts';
 
 /** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
 export interface ItemStoreSetup extends Cleanable {
+  /** The store to test, without items of an earlier case. */
   readonly store: ItemStore;
   /** Advances the store's clock; items must expire by this clock only. */
-  readonly clock: { advance(ms: number): MaybePromise<void> };
+  readonly clock: {
+    /** Moves the store's time on. */
+    advance(ms: number): MaybePromise<void>;
+  };
 }
 
 /**

@@ -3,15 +3,17 @@
  */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { KeyOwner, OwnerTable } from '../../ports/key-owner.ts';
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { KeyOwner, OwnerTable } from '../../ports/keys/key-owner.ts';
+import type { ApiKey, KeyStore } from '../../ports/keys/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
 /** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup extends Cleanable {
+  /** The store to test, without keys of an earlier case. */
   readonly store: KeyStore;
+  /** Stores a key under a secret, as the host's own code would. */
   put(secret: string, key: ApiKey): MaybePromise<void>;
   /** The owners of a store that joins them to its keys. Without it their cases test nothing. */
   readonly owners?: OwnerTable;

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { RateDecision, RateLimiter, RateTake } from '../../ports/rate-limiter.ts';
+import type { RateDecision, RateLimiter, RateTake } from '../../ports/limits/rate-limiter.ts';
 import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
 import { everyId } from './ids.ts';
 
@@ -22,6 +22,7 @@ export function rateLimiterContract(
 
 /** A limiter to test. */
 export interface RateLimiterSetup extends Cleanable {
+  /** The limiter to test, with full buckets. */
   readonly limiter: RateLimiter;
   /** Advances the limiter's clock; a limiter on a real clock waits that long, at most a minute. */
   advance(ms: number): MaybePromise<void>;

@@ -7,6 +7,7 @@ import { everyId } from './ids.ts';
 
 /** A log to test, and a function that reads what it keeps. */
 export interface RefusalLogSetup extends Cleanable {
+  /** The log to test, without counts of an earlier case. */
   readonly log: RefusalLog;
   /** All counts, in any order. */
   stored(): MaybePromise<readonly RecordedRefusals[]>;

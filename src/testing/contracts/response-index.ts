@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { IndexEntry, ResponseIndex } from '../../ports/response-index.ts';
+import type { IndexEntry, ResponseIndex } from '../../ports/replies/response-index.ts';
 import {
   type Cases,
   type Cleanable,
@@ -14,11 +14,13 @@ import { everyId } from './ids.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
 export interface ResponseIndexSetup extends Cleanable {
+  /** The index to test, without entries of an earlier case. */
   readonly index: ResponseIndex;
   /** The index's clock; entries must expire by this clock only. */
   readonly clock: {
     /** Unix ms. */
     now(): number;
+    /** Moves the index's time on. */
     advance(ms: number): MaybePromise<void>;
   };
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
-import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
+import type { ResultStore, StoredResult } from '../../ports/replies/result-store.ts';
 import {
   type Cases,
   type Cleanable,
@@ -14,6 +14,7 @@ import { everyId } from './ids.ts';
 
 /** A store to test. It keeps at least 5 MiB of one owner. */
 export interface ResultStoreSetup extends Cleanable {
+  /** The store to test, without replies of an earlier case. */
   readonly store: ResultStore;
   /**
    * How many bytes the store keeps, a quarter of them for one owner; undefined if it has no such

@@ -18,6 +18,7 @@ import { type Cases, type Cleanable, type ContractCase, overSetups } from './con
 
 /** A client to test. It is closed after each case. */
 export interface UpstreamClientSetup extends Cleanable {
+  /** The client to test. */
   readonly client: UpstreamClient;
 }
 

@@ -13,6 +13,7 @@ export type StoredUsage = Pick<
 
 /** A sink to test, and a function that reads what it wrote. */
 export interface UsageSinkSetup extends Cleanable {
+  /** The sink to test, without records of an earlier case. */
   readonly sink: UsageSink;
   /** The written records, oldest first; called only after `close`. */
   stored(): MaybePromise<readonly StoredUsage[]>;

@@ -9,12 +9,15 @@ import type { Break, Piece, Script } from './scripts.ts';
 
 /** A received call. */
 export interface RecordedCall {
+  /** In capitals: `POST`. */
   readonly method: string;
   /** Raw, with the query. */
   readonly path: string;
+  /** As Node's server has read them. */
   readonly headers: IncomingHttpHeaders;
   /** Name, value, name, value as received. */
   readonly rawHeaders: readonly string[];
+  /** All bytes of the body. */
   readonly body: Buffer;
   /** The number of the connection, from 1. */
   readonly connectionId: number;

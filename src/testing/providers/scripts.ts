@@ -25,7 +25,9 @@ export interface Script {
   readonly delayMs?: number;
   /** Breaks the connection before the status line; the members below are then ignored. */
   readonly beforeHeaders?: Break;
+  /** The HTTP status. Default: 200. */
   readonly status?: number;
+  /** Headers of the reply, over those of its kind. */
   readonly headers?: ScriptHeaders;
   /** Sent whole, with a `content-length` unless `headers` has one. */
   readonly body?: string | Uint8Array;
@@ -44,7 +46,9 @@ export interface Script {
  * Delays a reply until a test opens the gate: use `opened` as a piece, or as a script's `waitFor`.
  */
 export interface Gate {
+  /** Resolves when the gate is open. */
   readonly opened: Promise<void>;
+  /** Lets what waits for the gate continue. */
   open(): void;
 }
 
@@ -93,10 +97,15 @@ export function hang(): Script {
 
 /** The functions that make scripts. */
 export const script: Readonly<{
+  /** A whole reply with a JSON text as its body. */
   json: typeof json;
+  /** A stream of server-sent events. */
   sse: typeof sse;
+  /** A body of any bytes, in pieces that may wait. */
   raw: typeof raw;
+  /** The connection is reset before a reply. */
   reset: typeof reset;
+  /** No reply ever comes. */
   hang: typeof hang;
 }> = { json, sse, raw, reset, hang };
 

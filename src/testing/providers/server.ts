@@ -55,7 +55,12 @@ export interface FakeUpstream {
    * For `bedrock()`: `runtime` for Claude, and `mantle` for Claude; that for OpenAI's models has
    * `openai` in place of `anthropic`.
    */
-  readonly bedrockBaseUrls: { readonly runtime: string; readonly mantle: string };
+  readonly bedrockBaseUrls: {
+    /** For the endpoint `runtime` of Bedrock. */
+    readonly runtime: string;
+    /** For the endpoint `mantle` of Bedrock. */
+    readonly mantle: string;
+  };
   /** All calls since the start or the last reset, in order of arrival. */
   readonly calls: readonly RecordedCall[];
   /** Returns each call once, oldest first; waits for the next one if there is none. */

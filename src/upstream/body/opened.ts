@@ -6,8 +6,8 @@
  */
 import { types } from 'node:util';
 import { ChunkBuffer } from '../../bytes/chunk-buffer.ts';
+import { swallowErrors } from '../../events/thrown.ts';
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
-import { swallowErrors } from '../../thrown.ts';
 import { clientFailure, transportError } from '../transport-error.ts';
 import {
   type AttemptWatch,

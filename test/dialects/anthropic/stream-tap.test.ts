@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { messagesStreamTap } from '../../../src/dialects/anthropic/stream-tap.ts';
 import type { StreamTap } from '../../../src/dialects/taps/tap.ts';
 import { often } from '../../bytes/json-arbitrary.ts';
-import { fixtures } from '../../support/fixtures.ts';
+import { fixtures } from '../../support/recorded/fixtures.ts';
 import { runsOf } from '../../support/sample.ts';
 
 const streams = fixtures('anthropic', 'messages')

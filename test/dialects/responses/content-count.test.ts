@@ -8,7 +8,7 @@ import { parseEvents } from '../../../src/bytes/sse.ts';
 import { responseCount } from '../../../src/dialects/openai/responses/content-count.ts';
 import { documentTokens, replyTokens } from '../../../src/dialects/taps/document-tokens.ts';
 import { isJsonObject, items, type JsonObject, member, parseJson } from '../../../src/json.ts';
-import { responsesFixtures } from '../../support/responses-fixtures.ts';
+import { responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 
 const first = 'response.created';
 const typeOf = (event: JsonObject): string => String(member(event, 'type'));

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { parseEvents } from '../../../src/bytes/sse.ts';
 import { responsesStreamTap } from '../../../src/dialects/openai/responses/stream-tap.ts';
 import { isJsonObject, items, type JsonObject, member, parseJson } from '../../../src/json.ts';
-import { responsesFixtures } from '../../support/responses-fixtures.ts';
+import { responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 
 const streams = responsesFixtures()
   .filter(({ streamed, response }) => streamed && response !== undefined)

@@ -7,7 +7,7 @@ import { responsesStreamTap } from '../../../src/dialects/openai/responses/strea
 import type { StreamTap } from '../../../src/dialects/taps/tap.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { often } from '../../bytes/json-arbitrary.ts';
-import { responsesFixtures } from '../../support/responses-fixtures.ts';
+import { responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 
 /** The source text of an event, and its document. */
 interface MadeEvent {

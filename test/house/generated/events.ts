@@ -1,7 +1,7 @@
 /** The table of events, from the comments of their types and the levels that the code uses. */
 import ts from 'typescript';
-import { levelOf } from '../../../src/event-filter.ts';
-import type { EventType } from '../../../src/events.ts';
+import type { EventType } from '../../../src/events/events.ts';
+import { levelOf } from '../../../src/events/filter.ts';
 import { parse, readText } from '../sources.ts';
 import { cell, table } from './table.ts';
 
@@ -16,7 +16,7 @@ const withMembers: ReadonlySet<EventType> = new Set([
 export function eventsTable(): string {
   return table(
     ['event', 'level', 'when, and what to do'],
-    eventsIn('src/events.ts', 'GatewayEvent').map(({ type, text, members }) => [
+    eventsIn('src/events/events.ts', 'GatewayEvent').map(({ type, text, members }) => [
       `\`${type}\``,
       levelText(type),
       cell([text, ...(withMembers.has(type) ? members : [])].join(' ')),
@@ -40,7 +40,7 @@ function eventsIn(path: string, name: string): readonly DescribedEvent[] {
   if (!ts.isUnionTypeNode(union.type)) throw new Error(`${name} is no union.`);
   return union.type.types.flatMap((node) => {
     // What upstreams report about usage has a file of its own.
-    if (ts.isTypeReferenceNode(node)) return eventsIn('src/usage-events.ts', node.getText());
+    if (ts.isTypeReferenceNode(node)) return eventsIn('src/events/usage.ts', node.getText());
     const type = /readonly type: '(\w+)'/.exec(node.getText())?.[1];
     if (!isEvent(type)) throw new Error(`What is this event: ${node.getText()}?`);
     return [{ type, text: commentBefore(file, node), members: membersIn(node) }];

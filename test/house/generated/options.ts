@@ -1,6 +1,6 @@
 /** The table of options: their comments in the code, and the defaults that the code uses. */
 import { plainDefaults } from '../../../src/plain-options.ts';
-import { defaultResponseOptions } from '../../../src/ports/response-options-schema.ts';
+import { defaultResponseOptions } from '../../../src/ports/replies/response-options-schema.ts';
 import { cell, type Described, membersOf, table } from './table.ts';
 
 /** Options with a row for each of their members. */
@@ -13,7 +13,7 @@ const objects: ReadonlyMap<string, () => readonly (readonly string[])[]> = new M
     'responses',
     () =>
       rowsOf(
-        'src/ports/response-options.ts',
+        'src/ports/replies/response-options.ts',
         'ResponseOptions',
         defaultResponseOptions,
         'responses.',

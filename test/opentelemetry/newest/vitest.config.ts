@@ -3,7 +3,7 @@
  * version that runs on Node 20.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
-import { reporters } from '../../support/reporters.ts';
+import { reporters } from '../../support/runner/reporters.ts';
 
 const here = import.meta.dirname;
 const root = `${here}/../../../`;
@@ -20,7 +20,7 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: ['test/opentelemetry/*.test.ts'],
-    setupFiles: ['test/support/fail-on-unhandled.ts'],
+    setupFiles: ['test/support/runner/fail-on-unhandled.ts'],
     // A script of a child process finds the packages of the folder that it is in.
     env: { CHILD_SCRIPT_FOLDER: here },
     passWithNoTests: false,

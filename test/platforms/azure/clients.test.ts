@@ -3,15 +3,15 @@
 import { AzureOpenAI } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { azure } from '../../../src/platforms/azure.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { type Mount, mounts, type RunningMount } from '../../adapters/mounts.ts';
-import { fixture } from '../../support/fixtures.ts';
 import {
   type ModelsOf,
   type UnmountedGateway,
   unmountedGateway,
 } from '../../support/mounted-gateway.ts';
-import { takeWarnings } from '../../support/process-warnings.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
+import { takeWarnings } from '../../support/runner/process-warnings.ts';
 import { collect } from '../../testing/helpers.ts';
 
 const kinds = {

@@ -3,8 +3,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { azure } from '../../../src/platforms/azure.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
-import type { AzureOptions } from '../../../src/ports/platform.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
+import type { AzureOptions } from '../../../src/ports/models/platform.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, completeReply, model, sampleRequests } from '../../support/models.ts';
 

@@ -2,7 +2,7 @@
 /** The options of `azure()`, also in a catalog file: where they lead, and mistakes in them. */
 import { describe, expect, it } from 'vitest';
 import { azure, staticCatalog } from '../../../src/index.ts';
-import type { AzureOptions } from '../../../src/ports/platform.ts';
+import type { AzureOptions } from '../../../src/ports/models/platform.ts';
 import { untyped } from '../../stages/ports/failing.ts';
 import { channel, model } from '../../support/models.ts';
 

@@ -6,7 +6,7 @@ import type { FailureReason } from '../../../src/failure-reasons.ts';
 import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
 import { onBedrock } from '../../../src/platforms/bedrock/dialect.ts';
 import { exceptionRows } from '../../../src/platforms/bedrock/errors.ts';
-import type { BedrockPlatform } from '../../../src/ports/platform.ts';
+import type { BedrockPlatform } from '../../../src/ports/models/platform.ts';
 import { anyModelGateway, messages, wholeMessage } from '../../support/any-model-gateway.ts';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 

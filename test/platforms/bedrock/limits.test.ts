@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
 import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
-import type { BedrockPlatform } from '../../../src/ports/platform.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
+import type { BedrockPlatform } from '../../../src/ports/models/platform.ts';
 import { found } from '../../faults/canaries.ts';
 import {
   anyModelGateway,

@@ -1,7 +1,7 @@
 /** A server that records what it gets, and answers as Bedrock would. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { expect } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { undiciClient } from '../../../src/upstream/undici-client.ts';
 import { anyModelGateway } from '../../support/any-model-gateway.ts';
 import { closed, listening } from '../../support/servers.ts';

@@ -11,7 +11,7 @@ import OpenAI from 'openai';
 import { bedrock as openaiOnBedrock } from 'openai/providers/bedrock';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { apiKey, arn, calls, hello, keys, modelId, region, workspaceId } from './calls.ts';
 import { type Recorded, type Recorder, startRecorder } from './recorder.ts';
 

@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bedrock } from '../../../src/platforms/bedrock/bedrock.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import {
   claudeSignature,
   thinkingPieces,

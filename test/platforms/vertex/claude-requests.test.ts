@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject } from '../../../src/json.ts';
 import { type ClaudeFeature, claudeFeatures } from '../../../src/platforms/anthropic-betas.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
-import { reachMembers } from '../../../src/ports/reach-members.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
+import { reachMembers } from '../../../src/ports/models/reach-members.ts';
 import { messages } from '../../support/any-model-gateway.ts';
 import { ask, type Members, type Setup, text } from './ask.ts';
 

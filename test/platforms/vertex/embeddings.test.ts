@@ -6,7 +6,7 @@ import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
 import { vertex } from '../../../src/platforms/vertex.ts';
 import type { UpstreamRequest } from '../../../src/ports/upstream-client.ts';
 import { anyModelGateway, embeddings, nativeEmbeddings } from '../../support/any-model-gateway.ts';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { token } from './sent-requests.ts';
 

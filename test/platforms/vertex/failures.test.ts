@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
 import { vertex } from '../../../src/platforms/vertex.ts';
 import { onVertex as hostedOn } from '../../../src/platforms/vertex-dialect.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { type FailureRow, rowOf } from '../../../src/stages/upstream/failure-table.ts';
 import { messages, wholeMessage } from '../../support/any-model-gateway.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';
-import { fixture } from '../../support/fixtures.ts';
 import { callerSecret, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, model } from '../../support/models.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import { token } from './sent-requests.ts';
 
 const kinds = ['google', 'anthropic', 'openapi'] as const;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
 import { placeOf } from '../../../src/platforms/places.ts';
 import { vertex } from '../../../src/platforms/vertex.ts';
-import type { VertexPlatform } from '../../../src/ports/platform.ts';
+import type { VertexPlatform } from '../../../src/ports/models/platform.ts';
 import { model } from '../../support/models.ts';
 
 type Options = Omit<VertexPlatform, 'name'>;

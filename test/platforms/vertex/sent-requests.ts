@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { HeaderMap } from '../../../src/http.ts';
 import type { JsonValue } from '../../../src/json.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { anyModelGateway } from '../../support/any-model-gateway.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
 import { type ScriptedUpstream, scriptedUpstream } from '../../support/scripted-upstream.ts';

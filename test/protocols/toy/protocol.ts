@@ -11,7 +11,7 @@ import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
 import { documentTap } from '../../../src/dialects/taps/document-tap.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import type { Usage } from '../../../src/money.ts';
-import type { ProtocolName } from '../../../src/ports/catalog.ts';
+import type { ProtocolName } from '../../../src/ports/models/catalog.ts';
 import { headerOnce } from '../../../src/protocols/callers/key-header.ts';
 import { arrayMember, fieldOf } from '../../../src/protocols/fields.ts';
 import type { Caller, Protocol } from '../../../src/protocols/protocol.ts';

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { protocols } from '../../../src/protocols/table.ts';
 import {
   anyModelGateway,

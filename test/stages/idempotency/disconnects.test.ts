@@ -8,7 +8,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../../../src/gateway.ts';
 import type { ReplyBody } from '../../../src/http.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import { memoryResultStore } from '../../../src/stores/memory/result-store.ts';
 import { gate } from '../../../src/testing/providers/scripts.ts';
 import type { DrivenUpstream } from '../../support/driven-upstream.ts';

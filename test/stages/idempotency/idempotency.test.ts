@@ -4,8 +4,8 @@
  * repeated.
  */
 import { describe, expect, it } from 'vitest';
-import { defaultPartition } from '../../../src/ports/quota-input.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import { defaultPartition } from '../../../src/ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import { ampleNanos, gatewayInProcess, untouched } from '../../support/gateway-in-process.ts';
 import {
   chat,

@@ -1,6 +1,6 @@
 /** Shared by the tests of repeated calls: a call with a key, and gateways over common stores. */
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
-import { defaultPartition } from '../../../src/ports/quota-input.ts';
+import { defaultPartition } from '../../../src/ports/limits/quota-input.ts';
 import { memoryIdempotencyStore } from '../../../src/stores/memory/idempotency-store.ts';
 import { memoryQuotaStore } from '../../../src/stores/memory/quota-store.ts';
 import { memoryResultStore } from '../../../src/stores/memory/result-store.ts';

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
 import { StoreUnavailable } from '../../../src/ports/call-options.ts';
-import type { ClaimInput } from '../../../src/ports/idempotency-store.ts';
+import type { ClaimInput } from '../../../src/ports/replies/idempotency-store.ts';
 import { memoryIdempotencyStore } from '../../../src/stores/memory/idempotency-store.ts';
 import { memoryResultStore } from '../../../src/stores/memory/result-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';

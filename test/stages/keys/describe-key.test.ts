@@ -2,8 +2,8 @@
 /** `GET /v1/key`: what the owner of a key sees of its limit and usage, and what nobody sees. */
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/ports/call-options.ts';
-import type { ApiKey, QuotaSubject } from '../../../src/ports/key-store.ts';
-import { defaultPartition } from '../../../src/ports/quota-input.ts';
+import type { ApiKey, QuotaSubject } from '../../../src/ports/keys/key-store.ts';
+import { defaultPartition } from '../../../src/ports/limits/quota-input.ts';
 import {
   callerSecret,
   type GatewaySetup,

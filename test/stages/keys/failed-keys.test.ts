@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isGatewayError } from '../../../src/errors.ts';
-import type { KeyStore } from '../../../src/ports/key-store.ts';
+import type { KeyStore } from '../../../src/ports/keys/key-store.ts';
 import { failedKeys } from '../../../src/stages/keys/failed-keys.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { gatewayInProcess, type InProcessGateway } from '../../support/gateway-in-process.ts';

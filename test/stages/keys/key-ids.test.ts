@@ -10,9 +10,10 @@ import { logEvents } from 'tollgate';
 import { prometheusMetrics } from 'tollgate/prometheus';
 import { expect, it } from 'vitest';
 import { jsonWithBigints } from '../../../src/json.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { completeReply, sampleRequests } from '../../support/models.ts';
+import { runsOf } from '../../support/sample.ts';
 
 const limitNanos = 1_000n;
 const keyOf = (id: string, subject: string): Partial<ApiKey> => ({
@@ -43,7 +44,7 @@ it('any printable id is charged as it is', async () => {
       expect((await harness.state(subject)).used).toBe(20n);
       expect((await harness.nextRecord()).keyId).toBe(id);
     }),
-    { numRuns: 100 },
+    { numRuns: runsOf(100) },
   );
 });
 
@@ -69,7 +70,7 @@ it('any other id is refused with its member, before quota is reserved', async ()
       ]);
       expect(reserves).toBe(0);
     }),
-    { numRuns: 100 },
+    { numRuns: runsOf(100) },
   );
 });
 

@@ -1,7 +1,7 @@
 // suite: quick
 /** What a key store learns of the request whose key it is asked for. */
 import { expect, it } from 'vitest';
-import type { KeyLookupOptions } from '../../../src/ports/key-store.ts';
+import type { KeyLookupOptions } from '../../../src/ports/keys/key-store.ts';
 import { cachedKeyStore } from '../../../src/stores/cached-key-store.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { completeReply, kinds, sampleRequests } from '../../support/models.ts';

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QuotaSubject } from '../../../src/ports/key-store.ts';
+import type { QuotaSubject } from '../../../src/ports/keys/key-store.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, chat, completeReply, model } from '../../support/models.ts';

@@ -2,8 +2,8 @@
 /** Names of periods: each ends when the next one begins, and no two kinds have equal names. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PeriodOfLimit } from '../../../src/ports/key-store.ts';
-import { isPeriod, nextPeriodMs, periodName } from '../../../src/ports/quota-input.ts';
+import type { PeriodOfLimit } from '../../../src/ports/keys/key-store.ts';
+import { isPeriod, nextPeriodMs, periodName } from '../../../src/ports/limits/quota-input.ts';
 
 const anchored = fc
   .integer({ min: 2, max: 31 })

@@ -4,7 +4,7 @@
  * cause spends anything.
  */
 import { describe, expect, it } from 'vitest';
-import type { ApiKey, KeyRequest, SessionStore } from '../../../src/ports/key-store.ts';
+import type { ApiKey, KeyRequest, SessionStore } from '../../../src/ports/keys/key-store.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   gatewayInProcess,

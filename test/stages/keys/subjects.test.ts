@@ -4,9 +4,9 @@
  * limited.
  */
 import { describe, expect, it } from 'vitest';
-import type { ApiKey, QuotaSubject } from '../../../src/ports/key-store.ts';
-import { defaultPartition, periodName } from '../../../src/ports/quota-input.ts';
-import type { ExtendInput } from '../../../src/ports/quota-store.ts';
+import type { ApiKey, QuotaSubject } from '../../../src/ports/keys/key-store.ts';
+import { defaultPartition, periodName } from '../../../src/ports/limits/quota-input.ts';
+import type { ExtendInput } from '../../../src/ports/limits/quota-store.ts';
 import { ampleNanos, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { chat, completeReply, model, sampleRequests } from '../../support/models.ts';
 import { pass } from '../ports/failing.ts';

@@ -4,7 +4,7 @@
  * record, a status, a reply, the output of the process, or an upstream that it is not meant for.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
 import { cachedKeyStore } from '../../../src/stores/cached-key-store.ts';
 import { memoryIdempotencyStore } from '../../../src/stores/memory/idempotency-store.ts';
 import { found, listenToPrints } from '../../faults/canaries.ts';

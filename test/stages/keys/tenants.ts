@@ -1,7 +1,7 @@
 /** A gateway whose callers bring their own provider keys: Alice, Bob, and the operator's own. */
 import { perKey } from '../../../src/index.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler, DrivenCall } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,

@@ -4,7 +4,7 @@
  * them, in every spelling and at every place where they are legal, before anything is held.
  */
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { guardedRows } from '../../../src/protocols/guarded-members.ts';
 import {
   type CallerRequest,

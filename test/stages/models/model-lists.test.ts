@@ -1,14 +1,14 @@
 // suite: quick
 /** The model lists: the models that a key may use, in the format and the pages of each prefix. */
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import {
   type CallerReply,
   gatewayInProcess,
   type InProcessGateway,
 } from '../../support/gateway-in-process.ts';
 import { channel, model } from '../../support/models.ts';
-import { takeWarnings } from '../../support/process-warnings.ts';
+import { takeWarnings } from '../../support/runner/process-warnings.ts';
 
 const get = (path: string, search = '') => ({ method: 'GET', path, search });
 

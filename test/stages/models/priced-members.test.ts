@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { MemberPrices } from '../../../src/money.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import type { MembersInput } from '../../../src/prices/price-json.ts';
 import {

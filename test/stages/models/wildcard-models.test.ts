@@ -1,10 +1,10 @@
 // suite: slow
 /** Models of a wildcard in a gateway: what is sent, listed, limited and reported of them. */
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
-import type { Channel, Model, ProtocolName } from '../../../src/ports/catalog.ts';
-import type { ListedModel } from '../../../src/ports/listed-model.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
+import type { Channel, Model, ProtocolName } from '../../../src/ports/models/catalog.ts';
+import type { ListedModel } from '../../../src/ports/models/listed-model.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type InProcessGateway,
 } from '../../support/gateway-in-process.ts';
 import { channel, completeReply, model } from '../../support/models.ts';
-import { takeWarnings } from '../../support/process-warnings.ts';
+import { takeWarnings } from '../../support/runner/process-warnings.ts';
 import { drawn } from '../../support/seeds.ts';
 import { answer } from '../references/responses-gateway.ts';
 

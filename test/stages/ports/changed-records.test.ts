@@ -4,7 +4,7 @@
  * and with its hold settled, and an event says so if its charge could not be computed.
  */
 import { describe, expect, it } from 'vitest';
-import type { Catalog, Model } from '../../../src/ports/catalog.ts';
+import type { Catalog, Model } from '../../../src/ports/models/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   channel,

@@ -5,8 +5,8 @@
 
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
 import { maxNanos } from '../../../src/money.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import { memoryKeyStore } from '../../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../../src/stores/memory/quota-store.ts';
 

@@ -1,7 +1,7 @@
 // suite: quick
 /** A store that hangs delays a few callers, and no others. */
 import { describe, expect, it } from 'vitest';
-import type { ReserveResult } from '../../../src/ports/quota-store.ts';
+import type { ReserveResult } from '../../../src/ports/limits/quota-store.ts';
 import { storeBreaker } from '../../../src/stages/ports/store-breaker.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import {

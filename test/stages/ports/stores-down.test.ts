@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
 import { StoreUnavailable } from '../../../src/ports/call-options.ts';
-import { defaultPartition } from '../../../src/ports/quota-input.ts';
+import { defaultPartition } from '../../../src/ports/limits/quota-input.ts';
 import { gatewayInProcess, untouched } from '../../support/gateway-in-process.ts';
 import { completeReply, sampleRequests } from '../../support/models.ts';
 import { failures, inTime, pass, turns, untyped } from './failing.ts';

@@ -2,7 +2,7 @@
 /** The common mistakes of callers: the error names what is wrong and what to do instead. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { guardedRows } from '../../../src/protocols/guarded-members.ts';
 import { routesOf } from '../../../src/protocols/routes.ts';
 import { protocols } from '../../../src/protocols/table.ts';
@@ -12,8 +12,8 @@ import {
   gatewayInProcess,
 } from '../../support/gateway-in-process.ts';
 import { chat, defaultModels, model, sampleRequests } from '../../support/models.ts';
-import { takeWarnings } from '../../support/process-warnings.ts';
 import { routeSettings } from '../../support/route-settings.ts';
+import { takeWarnings } from '../../support/runner/process-warnings.ts';
 
 type Setup = NonNullable<Parameters<typeof gatewayInProcess>[0]>;
 

@@ -2,7 +2,7 @@
 /** Embeddings requests: what is refused, which models serve them, and how they are listed. */
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { anyModelGateway, embeddings, nativeEmbeddings } from '../../support/any-model-gateway.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, model } from '../../support/models.ts';

@@ -2,8 +2,8 @@
 /** Token counts of Messages calls: relayed, made by Gemini, or estimated and marked as such. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import {
   type CallerRequest,
   gatewayInProcess,

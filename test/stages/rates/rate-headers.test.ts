@@ -1,7 +1,7 @@
 // suite: quick
 /** What remains of rate limits, in the headers of responses. */
 import { describe, expect, it } from 'vitest';
-import type { KeyRateLimits } from '../../../src/ports/rates.ts';
+import type { KeyRateLimits } from '../../../src/ports/limits/rates.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import { type CallerReply, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { completeReply, type Kind, kinds, sampleRequests } from '../../support/models.ts';

@@ -1,5 +1,5 @@
 /** Shared by the tests of rate limits. */
-import type { KeyRateLimits } from '../../../src/ports/rates.ts';
+import type { KeyRateLimits } from '../../../src/ports/limits/rates.ts';
 import {
   type CallerReply,
   type GatewaySetup,

@@ -7,8 +7,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/ports/call-options.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
-import type { RateLimiter, RateTake } from '../../../src/ports/rate-limiter.ts';
+import type { RateLimiter, RateTake } from '../../../src/ports/limits/rate-limiter.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { memoryRateLimiter } from '../../../src/stores/memory/rate-limiter.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';

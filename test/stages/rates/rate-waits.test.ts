@@ -5,7 +5,11 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AmountPerPeriod, KeyRateLimits, RateLimits } from '../../../src/ports/rates.ts';
+import type {
+  AmountPerPeriod,
+  KeyRateLimits,
+  RateLimits,
+} from '../../../src/ports/limits/rates.ts';
 import { type CallerReply, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { chat, completeReply, model } from '../../support/models.ts';
 import { runsOf } from '../../support/sample.ts';

@@ -1,9 +1,9 @@
 // suite: quick
 /** Rate limits of keys, groups and models: what is refused, with which error, and when. */
 import { describe, expect, it } from 'vitest';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
-import type { RateTake } from '../../../src/ports/rate-limiter.ts';
-import type { KeyRateLimits } from '../../../src/ports/rates.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { RateTake } from '../../../src/ports/limits/rate-limiter.ts';
+import type { KeyRateLimits } from '../../../src/ports/limits/rates.ts';
 import { memoryRateLimiter } from '../../../src/stores/memory/rate-limiter.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';

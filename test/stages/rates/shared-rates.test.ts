@@ -1,9 +1,9 @@
 // suite: quick
 /** Rate limits of models, of groups and of fallbacks, which several keys use. */
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
-import type { KeyRateLimits, RateLimits } from '../../../src/ports/rates.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { KeyRateLimits, RateLimits } from '../../../src/ports/limits/rates.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,
@@ -13,6 +13,35 @@ import {
 } from '../../support/gateway-in-process.ts';
 import { channel, chat, completeReply, model, sampleRequests } from '../../support/models.ts';
 import { limitedGateway, messageOf, rateHeadersOf, reserved } from './rate-limited.ts';
+
+describe('limits of an owner', () => {
+  const wide = { calls: { perMinute: 1_000 } };
+  const subject = 'owner.acme';
+  const ofKey = [undefined, [], [wide]];
+  const others = [undefined, wide];
+  const narrow = { calls: { perHour: 1 }, tokens: { perHour: reserved } };
+  const cases = ofKey.flatMap((rates) =>
+    others.flatMap((defaults) =>
+      others.flatMap((ofModel) =>
+        (['calls', 'tokens'] as const).map((kind) => ({ rates, defaults, ofModel, kind })),
+      ),
+    ),
+  );
+
+  it.each(cases)('hold beside any others: %j', async ({ rates, defaults, ofModel, kind }) => {
+    const sharedRates = [{ [kind]: narrow[kind], subject }];
+    const { call } = gatewayInProcess({
+      handlers: [completeReply('chat'), completeReply('chat')],
+      key: rates === undefined ? { sharedRates } : { sharedRates, rates },
+      models: [model(ofModel === undefined ? {} : { rates: ofModel })],
+      options: defaults === undefined ? {} : { defaultRates: [defaults] },
+    });
+
+    const statuses = [];
+    for (let calls = 0; calls < 2; calls += 1) statuses.push((await call(chat())).status);
+    expect(statuses).toEqual([200, 429]);
+  });
+});
 
 describe('limits of one model', () => {
   it('count only its calls, by its id or an alias', async () => {

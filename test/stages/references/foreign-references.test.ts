@@ -1,7 +1,7 @@
 // suite: quick
 /** References to what another key has are answered as those to what nobody has. */
 import { describe, expect, it } from 'vitest';
-import type { ResponseIndex } from '../../../src/ports/response-index.ts';
+import type { ResponseIndex } from '../../../src/ports/replies/response-index.ts';
 import { memoryResponseIndex } from '../../../src/stores/memory/response-index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import {

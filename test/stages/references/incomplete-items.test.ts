@@ -6,7 +6,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { model, replies } from '../../support/models.ts';
 import {
   answer,

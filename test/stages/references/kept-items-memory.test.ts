@@ -5,8 +5,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
-import type { ItemStore } from '../../../src/ports/item-store.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
+import type { ItemStore } from '../../../src/ports/replies/item-store.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
 import { drawn } from '../../support/seeds.ts';

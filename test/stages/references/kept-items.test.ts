@@ -1,7 +1,7 @@
 // suite: quick
 /** Translated Responses calls may refer to items of earlier replies, which the gateway keeps. */
 import { describe, expect, it } from 'vitest';
-import type { ItemStore } from '../../../src/ports/item-store.ts';
+import type { ItemStore } from '../../../src/ports/replies/item-store.ts';
 import { memoryItemStore } from '../../../src/stores/memory/item-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';

@@ -1,7 +1,7 @@
 // suite: quick
 /** Calls that refer to stored replies and items: which account serves them. */
 import { describe, expect, it } from 'vitest';
-import type { ResponseIndex } from '../../../src/ports/response-index.ts';
+import type { ResponseIndex } from '../../../src/ports/replies/response-index.ts';
 import { memoryResponseIndex } from '../../../src/stores/memory/response-index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import {

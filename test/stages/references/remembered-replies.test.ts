@@ -1,7 +1,7 @@
 // suite: quick
 /** What later calls may refer to is remembered before a reply ends, if the index can. */
 import { describe, expect, it } from 'vitest';
-import type { ResponseIndex } from '../../../src/ports/response-index.ts';
+import type { ResponseIndex } from '../../../src/ports/replies/response-index.ts';
 import { memoryResponseIndex } from '../../../src/stores/memory/response-index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';

@@ -1,7 +1,7 @@
 /** Responses calls with tools, and what becomes of them. */
 import { expect } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import type { MembersInput } from '../../../src/prices/price-json.ts';

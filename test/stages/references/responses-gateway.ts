@@ -5,8 +5,8 @@
 
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler, DrivenCall } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,

@@ -4,8 +4,8 @@
  * compactions over each kind of upstream.
  */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import {
   type CallerReply,
   type CallerRequest,

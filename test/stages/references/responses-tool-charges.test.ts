@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import type { ToolCalls } from '../../../src/money.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import type { MembersInput } from '../../../src/prices/price-json.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {

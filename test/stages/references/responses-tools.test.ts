@@ -12,7 +12,7 @@ import {
   member,
   parseJson,
 } from '../../../src/json.ts';
-import { responsesFixtures } from '../../support/responses-fixtures.ts';
+import { responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 import { refusal, request, responsesModel, run, search, weather } from './responses-calls.ts';
 
 describe('a tool that runs at the provider', () => {

@@ -1,9 +1,9 @@
 // suite: quick
 /** When a gateway reports that another process could not find the responses of a model. */
 import { expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
-import type { ResponseIndex } from '../../../src/ports/response-index.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
+import type { ResponseIndex } from '../../../src/ports/replies/response-index.ts';
 import { memoryQuotaStore } from '../../../src/stores/memory/quota-store.ts';
 import { memoryResponseIndex } from '../../../src/stores/memory/response-index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';

@@ -2,7 +2,7 @@
 /** Stored replies are read and deleted by the key that got them, on the account that has them. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { ResponseIndex } from '../../../src/ports/response-index.ts';
+import type { ResponseIndex } from '../../../src/ports/replies/response-index.ts';
 import { memoryResponseIndex } from '../../../src/stores/memory/response-index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';

@@ -3,8 +3,8 @@
  * The member that an upstream names in an error: a caller sees it only as a member of its own API.
  */
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
 import { StoreUnavailable } from '../../../src/ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../../src/ports/refusal-log.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';

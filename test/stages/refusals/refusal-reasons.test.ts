@@ -9,13 +9,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apiCalls, protocolNames } from '../../../src/apis.ts';
 import { upstreamPaths } from '../../../src/dialects/paths.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
-import { dialectNames } from '../../../src/ports/capabilities.ts';
-import type { ProtocolName } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import { dialectNames } from '../../../src/ports/models/capabilities.ts';
+import type { ProtocolName } from '../../../src/ports/models/catalog.ts';
 import { mintSecret } from '../../../src/secret.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, model } from '../../support/models.ts';
+import { runsOf } from '../../support/sample.ts';
 
 type Api = ProtocolName | 'native_embeddings';
 
@@ -224,7 +225,7 @@ it('the event of a refusal names what was wrong, and nothing that may not be log
       expect(written).not.toContain('canary');
       expect(JSON.stringify(event)).not.toContain(secret.slice(0, 20));
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(400) },
   );
 });
 
@@ -266,6 +267,6 @@ it('nor a secret of the request, wherever it and the name are', async () => {
       expect(allEvents.map(({ type }) => type)).toContain('call_refused');
       expect(JSON.stringify(allEvents)).not.toContain(key);
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(400) },
   );
 });

@@ -1,9 +1,9 @@
 // suite: quick
 /** A refused call holds nothing, is charged nothing, and reaches no upstream. */
 import { expect, it } from 'vitest';
-import type { Model } from '../../../src/ports/catalog.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
-import type { RateLimits } from '../../../src/ports/rates.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
+import type { RateLimits } from '../../../src/ports/limits/rates.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type CallerRequest,

@@ -4,9 +4,9 @@
  * recorded refusal and what the process remembers name the same limit as the caller's message.
  */
 import { describe, expect, it } from 'vitest';
-import { liveFigures } from '../../../src/admin/live.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
-import type { RateLimits } from '../../../src/ports/rates.ts';
+import { liveFigures } from '../../../src/admin/now/live.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { RateLimits } from '../../../src/ports/limits/rates.ts';
 import { memoryUsageSink } from '../../../src/stores/memory/usage-sink.ts';
 import { type GatewaySetup, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { chat, completeReply, model, sampleRequests } from '../../support/models.ts';

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
 import type { GatewayResponse, ReplyBody } from '../../../src/http.ts';
-import type { ApiKey } from '../../../src/ports/key-store.ts';
+import type { ApiKey } from '../../../src/ports/keys/key-store.ts';
 import {
   type CallerRequest,
   gatewayInProcess,

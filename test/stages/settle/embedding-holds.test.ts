@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../../src/bytes/body/body.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { routesOf } from '../../../src/protocols/routes.ts';
 import { protocols } from '../../../src/protocols/table.ts';
 import { readCall } from '../../../src/stages/read-call.ts';

@@ -1,7 +1,7 @@
 // suite: quick
 /** The hold of a stream without a stated maximum grows as fast as the stream. */
 import { expect, it } from 'vitest';
-import type { ExtendResult } from '../../../src/ports/quota-store.ts';
+import type { ExtendResult } from '../../../src/ports/limits/quota-store.ts';
 import { gate } from '../../../src/testing/providers/scripts.ts';
 import { gatewayInProcess, type InProcessGateway } from '../../support/gateway-in-process.ts';
 import { chat, events, headersOf, streamBeginnings } from '../../support/models.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../../src/bytes/body/body.ts';
 import type { Price, TokenRates } from '../../../src/money.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import { costOf } from '../../../src/prices/cost.ts';
 import { routesOf } from '../../../src/protocols/routes.ts';

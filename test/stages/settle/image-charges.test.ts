@@ -1,7 +1,7 @@
 // suite: quick
 /** A model priced by the image: the images in a complete reply are charged, on every path. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   channel,

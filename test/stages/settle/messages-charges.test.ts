@@ -6,8 +6,8 @@ import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import { json, sse } from '../../relay/streams.ts';
 import { anyModelGateway, messages, wholeMessage } from '../../support/any-model-gateway.ts';
-import { fixture } from '../../support/fixtures.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 
 /** Tokens in nanos, each kind at a rate of its own. */

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
 import type { Gateway } from '../../../src/gateway.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { channelHealth } from '../../../src/upstream/channel-health.ts';
 import type { HealthSignal } from '../../../src/upstream/record-health.ts';

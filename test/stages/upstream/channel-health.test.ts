@@ -4,15 +4,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
-import { isFailedAttempt } from '../../support/event-checks.ts';
 import {
   type GatewaySetup,
   gatewayInProcess,
   type InProcessGateway,
 } from '../../support/gateway-in-process.ts';
+import { isFailedAttempt } from '../../support/laws/event-checks.ts';
 import {
   channel,
   completeReply,

@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
 import type { HealthStatus } from '../../../src/ports/health-status.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {

@@ -2,7 +2,7 @@
 /** Fallback models: which calls they serve, what those calls are charged, and what is recorded. */
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,

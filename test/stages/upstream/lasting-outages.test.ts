@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import { type CallerRequest, gatewayInProcess } from '../../support/gateway-in-process.ts';
 import { channel, chat, completeReply, model } from '../../support/models.ts';

@@ -1,7 +1,7 @@
 // suite: slow
 /** Models that prefer a channel, in a gateway: what is measured, of which calls, and since when. */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {

@@ -7,7 +7,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,
@@ -22,6 +22,7 @@ import {
   model,
   sampleRequests,
 } from '../../support/models.ts';
+import { runsOf } from '../../support/sample.ts';
 import { type Blamed, documentOf, type Refused, refusals } from './provider-refusals.ts';
 
 /**
@@ -200,7 +201,7 @@ describe('the same text in another spelling', () => {
           });
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: runsOf(1_500) },
     );
   });
 });

@@ -2,7 +2,7 @@
  * Refusals of real providers: of what a caller named, of what an account may not use, and of an
  * account itself, with their statuses and documents.
  */
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 
 /**
  * Who is to blame. `request`: the caller must fix it. `unknown`: the model is paused for a minute.

@@ -4,8 +4,8 @@
  * its own status, costs nothing, and another channel is tried.
  */
 import { describe, expect, it } from 'vitest';
-import { dialectNames } from '../../../src/ports/capabilities.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import { dialectNames } from '../../../src/ports/models/capabilities.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { DrivenCall } from '../../support/driven-upstream.ts';
 import {
   gatewayInProcess,

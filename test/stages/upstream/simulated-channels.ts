@@ -4,9 +4,9 @@
  */
 
 import { UpstreamError } from '../../../src/errors.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
 import type { FailureReason } from '../../../src/failure-reasons.ts';
-import type { KeyStore } from '../../../src/ports/key-store.ts';
+import type { KeyStore } from '../../../src/ports/keys/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../../src/ports/upstream-client.ts';
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { transportError } from '../../../src/upstream/transport-error.ts';

@@ -1,7 +1,7 @@
 // suite: slow
 /** Which calls stay on one account: those of one session of a key, as their API names it. */
 import { expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { CallHandler, DrivenCall } from '../../support/driven-upstream.ts';
 import {
   type CallerRequest,

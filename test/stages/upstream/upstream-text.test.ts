@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shownText } from '../../../src/stages/upstream/upstream-text.ts';
+import { runsOf } from '../../support/sample.ts';
 import { secretForms, showsSecret } from '../../support/secret-forms.ts';
 
 /** Credentials by shape, and the beginning that all of their vendor's have. */
@@ -56,7 +57,7 @@ describe.each(Object.entries(credentials))('a credential of %s', (_shape, [prefi
 
         expect(seen(sentence(write(part)), [credential])).toBe(undefined);
       }),
-      { seed: 20261124, numRuns: 60 },
+      { seed: 20261124, numRuns: runsOf(60) },
     );
   });
 
@@ -91,7 +92,7 @@ describe('of every text', () => {
         expect(shown.length >= 12 && secret.length >= 12 && shown.includes(secret)).toBe(false);
         expect(shown.isWellFormed()).toBe(true);
       }),
-      { seed: 20261122, numRuns: 1_000 },
+      { seed: 20261122, numRuns: runsOf(1_000) },
     );
   });
 

@@ -2,7 +2,7 @@
 /** How long an upstream may be silent, before and after its head, by the gateway's one timer. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../../src/gateway-options.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import {
   bodyPaused,

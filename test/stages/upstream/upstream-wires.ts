@@ -1,5 +1,5 @@
 /** Replies of every upstream, streamed and whole, with usage at any place. */
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { events } from '../../support/models.ts';
 
 /** A caller's API; `nativeArray` is a native stream without `alt=sse`. */

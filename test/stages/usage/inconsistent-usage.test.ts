@@ -6,8 +6,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { tokenPrice } from '../../../src/prices/codec.ts';
 import { maxCostOf } from '../../../src/prices/cost.ts';
 import { json, sse } from '../../relay/streams.ts';
@@ -19,7 +19,7 @@ import {
   wholeChat,
   wholeMessage,
 } from '../../support/any-model-gateway.ts';
-import { type Fixture, fixtures } from '../../support/fixtures.ts';
+import { type Fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import { runsOf } from '../../support/sample.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 

@@ -4,8 +4,8 @@
  * not make the missing part free: for every dialect, whole and streamed, relayed and translated.
  */
 import { describe, expect, it } from 'vitest';
-import { dialectNames } from '../../../src/ports/capabilities.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import { dialectNames } from '../../../src/ports/models/capabilities.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
 import {
   channel,

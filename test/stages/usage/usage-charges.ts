@@ -1,6 +1,6 @@
 /** What a call with a usage must cost: the oracle of the tests of usage objects. */
 import type { Usage } from '../../../src/money.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 
 /** Nanos of a token of each kind, so different that a charge shows the counts that it is for. */
 const rates = {

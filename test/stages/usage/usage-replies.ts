@@ -1,10 +1,10 @@
 /** Replies with a usage object, whole and streamed, of each upstream API; and calls of each API. */
 
 import type { Vendor } from '../../../src/dialects/vendors.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { Usage } from '../../../src/money.ts';
-import type { Channel, Model } from '../../../src/ports/catalog.ts';
+import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import { json, sse } from '../../relay/streams.ts';
 import {

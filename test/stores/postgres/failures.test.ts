@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';

@@ -3,13 +3,15 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { PublishedModel } from '../../../src/catalog/published-models.ts';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
+import { postgresEngine } from '../../../src/stores/postgres/engine.ts';
 import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { keyIdCases } from '../id-cases.ts';
 import { keyCacheCases } from '../key-cache-cases.ts';
+import { removeOwnerAtEveryMoment, removeOwnerMeanwhile } from '../owner-race-cases.ts';
 import { migrated } from './schema.ts';
 
 const model: PublishedModel = {
@@ -83,6 +85,12 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       maxConcurrentCalls: 3,
       metadata: { team: 'a' },
     });
+  });
+
+  it('no key is given to an owner that is removed meanwhile', async () => {
+    await pool.query('TRUNCATE tollgate.keys, tollgate.owners');
+    await removeOwnerAtEveryMoment(postgresEngine({ client: pool }));
+    await removeOwnerMeanwhile(postgresEngine({ client: pool }));
   });
 
   it('a taken id or secret and a weak secret are refused with the remedy', async () => {

@@ -1,6 +1,6 @@
 /** The quota store of a process whose version of the package had no batches yet. */
 import { jsonWithBigints } from '../../../src/json.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import { type PostgresLocation, statements } from '../../../src/stores/postgres/client.ts';
 import {
   extendResults,

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { QuotaLine, QuotaStore, SettleResult } from '../../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, SettleResult } from '../../../src/ports/limits/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { type CutProxy, type Fault, startCutProxy } from '../../proof/cut-proxy.ts';

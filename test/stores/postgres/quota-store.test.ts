@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ReserveInput } from '../../../src/ports/quota-store.ts';
+import type { ReserveInput } from '../../../src/ports/limits/quota-store.ts';
 import {
   type PostgresQuotaStore,
   postgresQuotaStore,

@@ -2,7 +2,7 @@
 /** Quota in PostgreSQL with many concurrent clients, and with a server that is killed. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { QuotaLine, QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
 import {
   type PostgresQuotaStore,

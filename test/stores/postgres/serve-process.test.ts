@@ -11,7 +11,7 @@ import {
   waitingStream,
   waitingStreamCharge,
   writeConfig,
-} from '../../command/served.ts';
+} from '../../command/serve/served.ts';
 import { startStrictUpstream } from '../../providers/strict-upstream.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { build } from '../../support/built.ts';

@@ -1,7 +1,7 @@
 /** Every operation of a quota store as a short call, for suites that make each of them fail. */
 import { randomUUID } from 'node:crypto';
 import type { CallOptions } from '../../../src/ports/call-options.ts';
-import type { QuotaLine, QuotaStore, ReserveInput } from '../../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, ReserveInput } from '../../../src/ports/limits/quota-store.ts';
 
 /** A new partition for a test. */
 export function newPartition(): string {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { Cluster } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RateTake } from '../../../src/ports/rate-limiter.ts';
+import type { RateTake } from '../../../src/ports/limits/rate-limiter.ts';
 import type { RedisClient } from '../../../src/stores/redis/client.ts';
 import {
   redisIdempotencyStore,

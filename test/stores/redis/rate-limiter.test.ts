@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RateLimiter, RateTake } from '../../../src/ports/rate-limiter.ts';
+import type { RateLimiter, RateTake } from '../../../src/ports/limits/rate-limiter.ts';
 import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';
 import { rateLimiterOver, redisRateLimiter } from '../../../src/stores/redis/rate-limiter.ts';
 import { rateLimiterContract } from '../../../src/testing/contracts/rate-limiter.ts';

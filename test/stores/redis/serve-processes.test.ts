@@ -10,7 +10,7 @@ import {
   ran,
   served,
   writeConfig,
-} from '../../command/served.ts';
+} from '../../command/serve/served.ts';
 import { startStrictUpstream } from '../../providers/strict-upstream.ts';
 import { describeRedis, startRedis } from '../../services/redis.ts';
 import { build } from '../../support/built.ts';

@@ -2,8 +2,8 @@
 /** The data of the Redis stores on a server, the commands they send, and their self-test. */
 import { createClient } from 'redis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { maxLazyExpirations } from '../../../src/ports/quota-input.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import { maxLazyExpirations } from '../../../src/ports/limits/quota-input.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';
 import {
   idempotencyStoreOver,

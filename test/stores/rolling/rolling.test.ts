@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod';
 import { issueKey } from '../../../src/issue-key.ts';
 import { member, parseJson } from '../../../src/json.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   postgresKeyStore,
   postgresQuotaStore,

@@ -2,7 +2,7 @@
 /** Failures of a SQLite file are reported in time, with the known outcome. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   migrateSqlite,
   sqliteIdempotencyStore,

@@ -7,12 +7,13 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isStoreUnavailable } from '../../../src/ports/call-options.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   type SqliteHandle,
   sqliteIdempotencyStore,
   sqliteQuotaStore,
 } from '../../../src/stores/sqlite/index.ts';
+import { runsOf } from '../../support/sample.ts';
 import { fileKinds, scratch } from './handles.ts';
 
 const partition = 'default';
@@ -91,7 +92,7 @@ describe.each(fileKinds)('over $name', (kind) => {
           for (const { operation } of asked) operation(store, 25);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
   });
 

@@ -2,7 +2,8 @@
 /** Keys and catalogs in SQLite beyond the contracts: changes, and no stored secrets. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayEvent } from '../../../src/events.ts';
+import type { GatewayEvent } from '../../../src/events/events.ts';
+import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts';
 import {
   type PublishedModel,
   sqliteCatalog,
@@ -11,6 +12,7 @@ import {
 import { fakeClock } from '../../../src/testing/index.ts';
 import { keyIdCases } from '../id-cases.ts';
 import { keyCacheCases } from '../key-cache-cases.ts';
+import { removeOwnerAtEveryMoment } from '../owner-race-cases.ts';
 import { fileKinds, type Kind, kinds, type Scratch, scratch } from './handles.ts';
 
 function opened(kind: Kind): Scratch {
@@ -105,6 +107,10 @@ describe.each(fileKinds)('a file of $name', (kind) => {
     ]);
 
     expect(await there.find(secret)).toEqual({ ...key, ...changes });
+  });
+
+  it('gives no key to an owner that is removed at any moment', async () => {
+    await removeOwnerAtEveryMoment(sqliteEngine(opened(kind).db));
   });
 
   it('contains no secret of a key or an account', async () => {

@@ -7,7 +7,7 @@ import { keptStatements } from '../../../src/stores/sql/kept.ts';
 import { keyStatements } from '../../../src/stores/sql/key-store.ts';
 import { refusalStatements } from '../../../src/stores/sql/refusal-report.ts';
 import { responseStatements } from '../../../src/stores/sql/response-index.ts';
-import { usageStatements } from '../../../src/stores/sql/usage-statements.ts';
+import { usageStatements } from '../../../src/stores/sql/usage/statements.ts';
 import { prepare, sqliteDialect } from '../../../src/stores/sqlite/engine.ts';
 import { functionStatements } from '../../../src/stores/sqlite/functions.ts';
 import { sweepStatements } from '../../../src/stores/sqlite/operations.ts';

@@ -1,6 +1,6 @@
 /** Calls of a quota store in another thread, and what their callers were reported. */
 import { expect } from 'vitest';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 
 export const partition = 'default';
 const line = { subject: 'alice', period: '', amount: 10n };

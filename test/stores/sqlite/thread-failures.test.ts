@@ -1,7 +1,7 @@
 // suite: search host
 /** Whatever call of a driver fails in a worker, callers learn the truth about what was done. */
 import { describe, expect, it } from 'vitest';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import { sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
 import { partition, type Reported, reportedOf, reserve, settle } from './reported-calls.ts';
 import { type ThreadScratch, threadScratch } from './threads.ts';

@@ -2,10 +2,11 @@
 /** A database in worker threads: its queue, its ends, and what it does not block. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtWorker } from '../../../sqlite-worker.ts';
 import { ConfigurationError } from '../../../src/errors.ts';
-import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import {
   migrateSqlite,
   openSqlite,
@@ -14,6 +15,7 @@ import {
   sqliteQuotaStore,
   sqliteUsageSink,
 } from '../../../src/stores/sqlite/index.ts';
+import { DatabaseThread } from '../../../src/stores/sqlite/thread/database-thread.ts';
 import { childScript } from '../../support/child-script.ts';
 import { idOf, partition, reportedOf, reserve, settle, unavailable } from './reported-calls.ts';
 import { type Failure, type ThreadScratch, threadScratch } from './threads.ts';
@@ -217,6 +219,36 @@ it('a report delays no look-up of a key', async () => {
 
   expect((await keys.find(secret))?.id).toBe(key.id);
   expect(await report).toEqual([]);
+});
+
+it('a worker that dies of an error says of which', async () => {
+  const dying = `
+    const { parentPort } = require('node:worker_threads');
+    parentPort.on('message', () => {
+      throw Object.assign(new Error('of an operation'), { code: 'EMFILE' });
+    });
+    parentPort.postMessage({ opened: { isInFile: true } });
+  `;
+  const start = () => new Worker(dying, { eval: true });
+  const thread = new DatabaseThread(start, 'unknown', 1);
+  await thread.open();
+
+  await expect(thread.perform('isInFile', undefined, { nowMs: 0 })).rejects.toMatchObject({
+    ...{ message: "the database's worker ended: EMFILE", code: 'EMFILE', outcome: 'unknown' },
+  });
+  await thread.close();
+});
+
+it('only a log whose queries would block this process or the writer is read in parts', async () => {
+  const { client, handle } = await opened();
+  const memory = await openSqlite(':memory:');
+  onTestFinished(() => memory.close());
+
+  const sinks = [client, memory, handle()].map((each) => sqliteUsageSink({ client: each }));
+  onTestFinished(async () => {
+    await Promise.all(sinks.map((sink) => sink.close()));
+  });
+  expect(sinks.map(({ isInProcess }) => isInProcess)).toEqual([false, true, true]);
 });
 
 it('an unknown driver is refused by name', async () => {

@@ -5,8 +5,8 @@ import { anthropicClient } from '../../../src/dialects/anthropic/client/codec.ts
 import { anthropicCapabilities } from '../../../src/dialects/anthropic/dialect.ts';
 import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
 import { type CodecHarness, codecHarness, textPart } from '../../support/codec.ts';
-import type { Fixture } from '../../support/fixtures.ts';
 import { user } from '../../support/plain-request.ts';
+import type { Fixture } from '../../support/recorded/fixtures.ts';
 
 const codec = codecHarness({
   codec: anthropicClient,

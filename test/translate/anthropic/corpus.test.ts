@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../src/json.ts';
 import { documentsOf } from '../../support/codec.ts';
-import { fixtures } from '../../support/fixtures.ts';
+import { fixtures } from '../../support/recorded/fixtures.ts';
 import { begin, changed, folded, json, opened, streamEvents } from './client.ts';
 
 const answers = fixtures('anthropic').filter(({ status }) => status === 200);

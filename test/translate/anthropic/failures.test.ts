@@ -9,7 +9,7 @@ import {
 import { anthropicUsage } from '../../../src/dialects/anthropic/usage.ts';
 import { parseJson } from '../../../src/json.ts';
 import { documentsOf } from '../../support/codec.ts';
-import { fixture, fixtures } from '../../support/fixtures.ts';
+import { fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import { at, contentRequest, target, text } from './client.ts';
 
 describe('an error response', () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../../src/json.ts';
 import { documentsOf } from '../../support/codec.ts';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import { begin, changed, folded, json, opened, streamEvents, target } from './client.ts';
 
 describe('a whole reply', () => {

@@ -1,6 +1,6 @@
 /** A gateway with one embedding model, over an upstream that computes its answers. */
-import type { Capabilities, DialectName } from '../../../src/ports/capabilities.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Capabilities, DialectName } from '../../../src/ports/models/capabilities.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import type { UpstreamClient } from '../../../src/ports/upstream-client.ts';
 import {
   type GatewaySetup,

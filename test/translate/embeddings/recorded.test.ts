@@ -1,7 +1,7 @@
 // suite: quick
 /** Recorded replies, translated for callers of the other API, in every format they may ask for. */
 import { describe, expect, it } from 'vitest';
-import { type Fixture, fixture, fixtures } from '../../support/fixtures.ts';
+import { type Fixture, fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import {
   answering,
   asFloats,

@@ -2,7 +2,7 @@
 /** How callers get the failures of an upstream with another dialect. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { called, errorOf } from '../matrix/call.ts';
 import { columnOf, type Way } from './translated-call.ts';
 

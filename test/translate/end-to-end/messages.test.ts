@@ -6,7 +6,7 @@ import { member } from '../../../src/json.ts';
 import { type CallerRequest, messages } from '../../support/any-model-gateway.ts';
 import { parsed } from '../../support/codec.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
-import { brokenLaws, foldedMessage, messagesEvents } from '../../support/messages-laws.ts';
+import { brokenLaws, foldedMessage, messagesEvents } from '../../support/laws/messages-laws.ts';
 import { channel, events, model } from '../../support/models.ts';
 import { document, eventStream, exchanged } from '../laws/exchange.ts';
 

@@ -2,7 +2,7 @@
 /** Replies that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { called } from '../matrix/call.ts';
 import { pick } from '../matrix/json.ts';
 import { anthropicReply, geminiReply, openaiReply, scripted } from '../matrix/upstream-replies.ts';

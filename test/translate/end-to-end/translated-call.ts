@@ -1,6 +1,6 @@
 /** Runs one translated call end to end. */
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import type { AnyModelSetup } from '../../support/any-model-gateway.ts';
 import { type Called, called } from '../matrix/call.ts';
 import type { Protocol } from '../matrix/columns.ts';

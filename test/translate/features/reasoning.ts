@@ -1,7 +1,7 @@
 /** How much a model should reason, per model, and whether it is shown. */
 
 import type { Part } from '../../../src/canonical/request.ts';
-import type { ReasoningEffort } from '../../../src/ports/capabilities.ts';
+import type { ReasoningEffort } from '../../../src/ports/models/capabilities.ts';
 import { assistant, user } from '../../support/plain-request.ts';
 import { json } from './fragments.ts';
 import { call, result, signedBy, text, thought, tool } from './parts.ts';

@@ -7,8 +7,11 @@ import {
   foldedMessage,
   brokenLaws as lawsOfMessages,
   messagesEvents,
-} from '../../support/messages-laws.ts';
-import { brokenLaws as lawsOfResponses, responsesEvents } from '../../support/responses-laws.ts';
+} from '../../support/laws/messages-laws.ts';
+import {
+  brokenLaws as lawsOfResponses,
+  responsesEvents,
+} from '../../support/laws/responses-laws.ts';
 import { assembled, chunksOf } from '../openai/server-assemble.ts';
 import { described } from '../responses/brief.ts';
 import type { WireName } from './wires.ts';

@@ -12,7 +12,7 @@ import type {
 } from '../../../src/dialects/codec.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import type { Capabilities, DialectName } from '../../../src/ports/capabilities.ts';
+import type { Capabilities, DialectName } from '../../../src/ports/models/capabilities.ts';
 import { clientCodecs, serverCodecs } from '../../support/codecs.ts';
 import { plainRequest, user } from '../../support/plain-request.ts';
 import { text } from './parts.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../src/json.ts';
-import { type Fixture, fixture, fixtures } from '../../support/fixtures.ts';
+import { type Fixture, fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import { begin } from './client.ts';
 
 const recorded = fixtures('gemini').filter(({ status }) => status === 200);

@@ -8,7 +8,7 @@ import type { ReplyHead } from '../../../src/dialects/codec.ts';
 import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
 import { writeReply } from '../../../src/dialects/gemini/server/write-reply.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../src/json.ts';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 
 const head: ReplyHead = {
   fallbackId: 'fallback-1',

@@ -5,7 +5,7 @@ import type { ContentRequest } from '../../../src/canonical/request.ts';
 import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../../src/json.ts';
 import { serverCodecs } from '../../support/codecs.ts';
-import { fixture, fixtures } from '../../support/fixtures.ts';
+import { fixture, fixtures } from '../../support/recorded/fixtures.ts';
 
 const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 

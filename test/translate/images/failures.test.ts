@@ -1,7 +1,7 @@
 // suite: quick
 /** Replies of Google’s image models without an image, and error bodies with status 200. */
 import { describe, expect, it } from 'vitest';
-import { fixture, fixtures } from '../../support/fixtures.ts';
+import { fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import { answerOf, freshTap, imagesIn, translated } from './translated.ts';
 
 describe('a reply without an image', () => {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import { answerOf, freshTap, imagesIn, translated } from './translated.ts';
 
 const recorded = Buffer.from(fixture('gemini/image-out.1').response).toString('utf8');

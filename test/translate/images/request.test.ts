@@ -6,7 +6,7 @@ import { geminiCapabilities } from '../../../src/dialects/gemini/dialect.ts';
 import { geminiImages } from '../../../src/dialects/gemini/image/codec.ts';
 import { readImageRequest } from '../../../src/dialects/openai/image-request.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 
 /** The body sent to Google, and the dropped names. */
 function written(fields: JsonObject, upstreamModel = 'gemini-3-pro-image') {

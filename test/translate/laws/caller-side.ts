@@ -1,5 +1,5 @@
 /** Reads the replies that callers get with simple code: whole, as events, or as an array. */
-import { foldedMessage, messagesEvent } from '../../support/messages-laws.ts';
+import { foldedMessage, messagesEvent } from '../../support/laws/messages-laws.ts';
 import { dataOf, eventsOf, type Figures, type OutputPart } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, text, without } from './tree.ts';

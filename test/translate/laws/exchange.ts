@@ -4,7 +4,7 @@
  */
 
 import type { Usage } from '../../../src/money.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import {
   type AnyModelGateway,
   anyModelGateway,
@@ -16,8 +16,8 @@ import {
   responses,
   wholeChat,
 } from '../../support/any-model-gateway.ts';
-import { type Fixture, fixtures } from '../../support/fixtures.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';
+import { type Fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { answered, assembled, type Protocol } from './caller-side.ts';
 import { documentsOf, framed } from './oracle.ts';

@@ -1,7 +1,7 @@
 /**
  * Builds a caller's next turn after tool calls like SDKs do, and reads the request sent upstream.
  */
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import {
   type CallerRequest,
   chat,

@@ -1,5 +1,5 @@
 /** Builds whole replies of each dialect from given content. */
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { drawn } from '../../support/seeds.ts';
 import type { OutputPart } from './oracle.ts';
 import type { Json } from './tree.ts';

@@ -2,9 +2,12 @@
 /** For any upstream reply, a caller gets a reply or a well-formed error. */
 import { describe, expect, it } from 'vitest';
 import { chat } from '../../support/any-model-gateway.ts';
-import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
-import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
-import { shapeFaults } from '../../support/responses-shape.ts';
+import {
+  brokenLaws as brokenMessagesLaws,
+  messagesEvents,
+} from '../../support/laws/messages-laws.ts';
+import { brokenLaws, responsesEvents } from '../../support/laws/responses-laws.ts';
+import { shapeFaults } from '../../support/laws/responses-shape.ts';
 import { drawn } from '../../support/seeds.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {

@@ -2,7 +2,7 @@
  * Reads the content of recorded replies with `JSON.parse` and simple code that shares nothing with
  * the code under test, and needn't be fast.
  */
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { anthropicReply, anthropicStream, anthropicWhole } from './oracle-anthropic.ts';
 import { geminiReply, geminiStream, geminiWhole } from './oracle-gemini.ts';
 import { openaiReply, openaiStream, openaiWhole } from './oracle-openai.ts';

@@ -1,10 +1,13 @@
 // suite: search
 /** Every character arrives in order, with one finish after it. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
-import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
-import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
-import { shapeFaults } from '../../support/responses-shape.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
+import {
+  brokenLaws as brokenMessagesLaws,
+  messagesEvents,
+} from '../../support/laws/messages-laws.ts';
+import { brokenLaws, responsesEvents } from '../../support/laws/responses-laws.ts';
+import { shapeFaults } from '../../support/laws/responses-shape.ts';
 import { drawn } from '../../support/seeds.ts';
 import { answered, gotten, type Protocol } from './caller-side.ts';
 import {

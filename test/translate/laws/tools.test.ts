@@ -1,7 +1,7 @@
 // suite: search
 /** A call that is echoed with its result reaches any upstream unchanged. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { chat } from '../../support/any-model-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import {

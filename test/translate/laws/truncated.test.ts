@@ -2,8 +2,11 @@
 /** A stream without its end never looks complete. */
 import { describe, expect, it } from 'vitest';
 import { brokenStream } from '../../relay/streams.ts';
-import { brokenLaws as brokenMessagesLaws, messagesEvents } from '../../support/messages-laws.ts';
-import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
+import {
+  brokenLaws as brokenMessagesLaws,
+  messagesEvents,
+} from '../../support/laws/messages-laws.ts';
+import { brokenLaws, responsesEvents } from '../../support/laws/responses-laws.ts';
 import { drawn } from '../../support/seeds.ts';
 import { answered, type Protocol } from './caller-side.ts';
 import {

@@ -1,7 +1,7 @@
 // suite: slow
 /** Nothing of a recorded request is lost silently when it is sent to another provider. */
 import { describe, expect, it } from 'vitest';
-import { type FixtureCategory, fixtures } from '../../support/fixtures.ts';
+import { type FixtureCategory, fixtures } from '../../support/recorded/fixtures.ts';
 import { type Loss, searched } from './search.ts';
 import { type Route, routes, sentFor } from './translate.ts';
 import { Leaf, type Tree } from './tree.ts';

@@ -1,7 +1,7 @@
 // suite: search
 /** Nothing of a reply is lost silently, and a stream has the same content as the whole reply. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { drawn } from '../../support/seeds.ts';
 import { answered, assembled } from '../laws/caller-side.ts';
 import { framed, oracles } from '../laws/oracle.ts';

@@ -16,7 +16,7 @@ import { translateTap } from '../../../src/dialects/taps/translate-tap.ts';
 import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../../src/json.ts';
-import type { Capabilities, DialectName } from '../../../src/ports/capabilities.ts';
+import type { Capabilities, DialectName } from '../../../src/ports/models/capabilities.ts';
 import { clientCodecs } from '../../support/codecs.ts';
 import type { Protocol } from '../laws/caller-side.ts';
 import { strings } from '../laws/tree.ts';

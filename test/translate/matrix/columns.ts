@@ -1,5 +1,5 @@
 /** The columns of the matrix: every protocol over every dialect, at models of today. */
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 
 /** What callers speak in a content call. */
 export type Protocol = 'chat' | 'native';

@@ -1,6 +1,6 @@
 /** Makes rows of Messages requests. */
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import type { RequestFeature } from './request-features.ts';
 
 /** How each dialect says it upstream. */

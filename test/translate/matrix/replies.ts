@@ -1,6 +1,6 @@
 /** What a reply can hold, as each dialect says it, and how a caller notices that it is there. */
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import type { ReceivedReply } from './received.ts';
 import { anthropicReply, type Ending, geminiReply, openaiReply } from './upstream-replies.ts';
 

@@ -1,6 +1,6 @@
 /** What a request can ask for, in both protocols, and how each dialect says it upstream. */
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 
 /** How the callers of one protocol ask for a feature. */
 export interface AskedFor {

@@ -1,6 +1,6 @@
 /** What a Responses request can ask for, and how each dialect says it upstream. */
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import type { RequestFeature } from './request-features.ts';
 
 type Carried = Readonly<Partial<Record<DialectName, JsonObject>>>;

@@ -1,6 +1,6 @@
 /** The row of signatures: what a provider signed comes back to it when its caller echoes it. */
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { called } from './call.ts';
 import type { ContentColumn } from './columns.ts';
 import { holds } from './json.ts';

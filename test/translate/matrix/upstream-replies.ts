@@ -1,6 +1,6 @@
 /** One reply of each dialect in both of its forms: the stream is made from the whole one. */
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import type { ScriptedReply } from '../../support/scripted-upstream.ts';
 import { objects, pick, textAt } from './json.ts';
 

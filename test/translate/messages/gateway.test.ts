@@ -9,7 +9,7 @@ import {
   member,
   parseJson,
 } from '../../../src/json.ts';
-import type { Model } from '../../../src/ports/catalog.ts';
+import type { Model } from '../../../src/ports/models/catalog.ts';
 import { anyModelGateway, messages } from '../../support/any-model-gateway.ts';
 import { objectWithNumbers } from '../../support/numbers.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';

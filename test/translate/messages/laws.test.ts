@@ -9,8 +9,8 @@ import type { ReplyContext } from '../../../src/dialects/anthropic/server/exchan
 import { writeStream } from '../../../src/dialects/anthropic/server/write-stream.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { type JsonValue, member } from '../../../src/json.ts';
-import { fixtures } from '../../support/fixtures.ts';
-import { brokenLaws, messagesEvents } from '../../support/messages-laws.ts';
+import { brokenLaws, messagesEvents } from '../../support/laws/messages-laws.ts';
+import { fixtures } from '../../support/recorded/fixtures.ts';
 import { runsOf } from '../../support/sample.ts';
 import { inCallOrder, inRows, oneChoiceEvents } from '../responses/events.ts';
 import { blocksOf, displays, messageHead, replyOf, showing, streamOf, wholeOf } from './writer.ts';

@@ -2,7 +2,7 @@
 import { anthropicServer } from '../../../src/dialects/anthropic/server/codec.ts';
 import { isJsonObject, items, type JsonObject, member } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
-import { foldedMessage, messagesEvents } from '../../support/messages-laws.ts';
+import { foldedMessage, messagesEvents } from '../../support/laws/messages-laws.ts';
 import {
   type CallerApi,
   type Habit,

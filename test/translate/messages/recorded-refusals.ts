@@ -1,5 +1,5 @@
 /** Recorded Messages requests that other dialects refuse, and the member that is named. */
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 
 /** What only Anthropic has. */
 const refused: Readonly<Record<string, string>> = {

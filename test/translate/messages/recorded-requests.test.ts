@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { jsonText } from '../../../src/canonical/raw-json.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
-import { fixtures } from '../../support/fixtures.ts';
+import { fixtures } from '../../support/recorded/fixtures.ts';
 import { bodyOf, refusalOf, type Upstream, writtenFor } from '../responses/read.ts';
 import { readBody } from './read.ts';
 import { expectedRefusal } from './recorded-refusals.ts';

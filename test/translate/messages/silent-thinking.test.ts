@@ -5,11 +5,11 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../../src/ports/catalog.ts';
-import { fixture } from '../../support/fixtures.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';
-import { brokenLaws, foldedMessage, messagesEvents } from '../../support/messages-laws.ts';
+import { brokenLaws, foldedMessage, messagesEvents } from '../../support/laws/messages-laws.ts';
 import { channel, model } from '../../support/models.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 
 interface Silent {
   readonly channel: Partial<Channel>;

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { json, sse } from '../../relay/streams.ts';
 import { anyModelGateway, messages } from '../../support/any-model-gateway.ts';
-import { foldedMessage, messagesEvents } from '../../support/messages-laws.ts';
+import { foldedMessage, messagesEvents } from '../../support/laws/messages-laws.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 
 const stops = ['###', 'END'];

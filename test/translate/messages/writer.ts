@@ -9,7 +9,11 @@ import { writeStream } from '../../../src/dialects/anthropic/server/write-stream
 import type { ReplyHead, WrittenReply } from '../../../src/dialects/codec.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
-import { foldedMessage, type MessagesEvent, messagesEvents } from '../../support/messages-laws.ts';
+import {
+  foldedMessage,
+  type MessagesEvent,
+  messagesEvents,
+} from '../../support/laws/messages-laws.ts';
 import { countedHead } from '../responses/writer.ts';
 
 /** The ways in which thinking is shown. */

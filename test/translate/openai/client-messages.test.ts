@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { seal, unseal } from '../../../src/canonical/envelope.ts';
 import type { ReasoningPart } from '../../../src/canonical/request.ts';
 import { parsed } from '../../support/codec.ts';
-import { fixture } from '../../support/fixtures.ts';
 import { assistant, user } from '../../support/plain-request.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import { contentRequest, exchange, messagesOf, text } from './client.ts';
 
 function reasoning(content: string, providerData?: ReasoningPart['providerData']): ReasoningPart {

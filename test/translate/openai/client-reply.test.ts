@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import { documentsOf, parsed } from '../../support/codec.ts';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import {
   callsOf,
   eventsOf,

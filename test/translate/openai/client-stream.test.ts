@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openaiClient } from '../../../src/dialects/openai/client/codec.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { documentsOf } from '../../support/codec.ts';
-import { fixture } from '../../support/fixtures.ts';
+import { fixture } from '../../support/recorded/fixtures.ts';
 import {
   callsOf,
   chunk,

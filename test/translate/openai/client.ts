@@ -5,7 +5,7 @@ import type { UpstreamTarget } from '../../../src/dialects/codec.ts';
 import { openaiClient } from '../../../src/dialects/openai/client/codec.ts';
 import { openaiCapabilities } from '../../../src/dialects/openai/dialect.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
-import type { Capabilities } from '../../../src/ports/capabilities.ts';
+import type { Capabilities } from '../../../src/ports/models/capabilities.ts';
 import {
   type CodecHarness,
   codecHarness,
@@ -13,8 +13,8 @@ import {
   parsed,
   textPart,
 } from '../../support/codec.ts';
-import { type Fixture, fixtures } from '../../support/fixtures.ts';
 import { nativeNames } from '../../support/plain-request.ts';
+import { type Fixture, fixtures } from '../../support/recorded/fixtures.ts';
 
 const codec = codecHarness({
   codec: openaiClient,

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import type { ContentRequest } from '../../../src/canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
-import { fixture, fixtures } from '../../support/fixtures.ts';
+import { fixture, fixtures } from '../../support/recorded/fixtures.ts';
 import { wholeOf } from './server-assemble.ts';
 import { finish, text, time, weather } from './server-events.ts';
 import { bodyOf, conversation, read, user } from './server-read.ts';

@@ -8,7 +8,7 @@ import { capabilitiesOf, type ResolvedCapabilities } from '../../../src/dialects
 import { openaiCapabilities } from '../../../src/dialects/openai/dialect.ts';
 import { type Vendor, vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../../src/json.ts';
-import { type Capabilities, reasoningEfforts } from '../../../src/ports/capabilities.ts';
+import { type Capabilities, reasoningEfforts } from '../../../src/ports/models/capabilities.ts';
 import { drawn } from '../../support/seeds.ts';
 import { chatRequest } from '../loss/chat-requests.ts';
 import { messagesRequest } from '../loss/messages-requests.ts';

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { items, type JsonValue, member } from '../../../src/json.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { json, sse } from '../../relay/streams.ts';
 import { anyModelGateway, responses } from '../../support/any-model-gateway.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';

@@ -9,9 +9,9 @@ import type { ReplyContext } from '../../../src/dialects/openai/responses/server
 import { writeStream } from '../../../src/dialects/openai/responses/server/write-stream.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../src/json.ts';
-import { responsesFixtures } from '../../support/responses-fixtures.ts';
-import { brokenLaws, responsesEvents } from '../../support/responses-laws.ts';
-import { shapeFaults } from '../../support/responses-shape.ts';
+import { brokenLaws, responsesEvents } from '../../support/laws/responses-laws.ts';
+import { shapeFaults } from '../../support/laws/responses-shape.ts';
+import { responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 import { runsOf } from '../../support/sample.ts';
 import { inCallOrder, inRows, oneChoiceEvents } from './events.ts';
 import { countedHead, outputOf, plainContext, streamOf, wholeOf } from './writer.ts';

@@ -2,7 +2,7 @@
 import { openaiResponsesServer } from '../../../src/dialects/openai/responses/server/codec.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
-import { responsesEvents } from '../../support/responses-laws.ts';
+import { responsesEvents } from '../../support/laws/responses-laws.ts';
 import {
   type CallerApi,
   type Habit,

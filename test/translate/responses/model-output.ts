@@ -5,7 +5,7 @@
 
 import { placeholderSignature } from '../../../src/dialects/gemini/placeholder-signature.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { pick, textAt } from '../matrix/json.ts';
 
 /** A part of a model's output: its kind, and all of its content. */

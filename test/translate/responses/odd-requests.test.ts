@@ -8,7 +8,7 @@ import type { ReadRequest } from '../../../src/dialects/openai/responses/server/
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { isPathIn } from '../../support/body-paths.ts';
-import { responsesFixture } from '../../support/responses-fixtures.ts';
+import { responsesFixture } from '../../support/recorded/responses-fixtures.ts';
 import { runsOf, someOf } from '../../support/sample.ts';
 import { bodyOf, readBody, upstreams, writtenFor } from './read.ts';
 

@@ -6,7 +6,7 @@ import { readRequest } from '../../../src/dialects/openai/responses/server/read-
 import { dialects } from '../../../src/dialects/table.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../../src/json.ts';
-import type { Capabilities, DialectName } from '../../../src/ports/capabilities.ts';
+import type { Capabilities, DialectName } from '../../../src/ports/models/capabilities.ts';
 import { clientCodecs } from '../../support/codecs.ts';
 
 /** Reads the body for a whole reply. */

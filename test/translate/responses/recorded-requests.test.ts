@@ -10,7 +10,7 @@ import { dialects } from '../../../src/dialects/table.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { clientCodecs } from '../../support/codecs.ts';
-import { responsesFixture, responsesFixtures } from '../../support/responses-fixtures.ts';
+import { responsesFixture, responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 import { bodyOf, readBody, refusalOf, upstreams, writtenFor } from './read.ts';
 
 /** Conversations of which only the beginning can be read, and tools that only OpenAI has. */

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { member } from '../../../src/json.ts';
-import { brokenLaws } from '../../support/responses-laws.ts';
+import { brokenLaws } from '../../support/laws/responses-laws.ts';
 import { call, described, each, finish, text, thought } from './brief.ts';
 import { someUsage } from './events.ts';
 import { outputOf, plainContext, streamOf, summaryContext, typesOf, wholeOf } from './writer.ts';

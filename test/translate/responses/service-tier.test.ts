@@ -2,10 +2,10 @@
 /** The tier that served a translated call: the reply states what the upstream said, or null. */
 import { expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { anyModelGateway, responses } from '../../support/any-model-gateway.ts';
+import { responsesEvents } from '../../support/laws/responses-laws.ts';
 import { events } from '../../support/models.ts';
-import { responsesEvents } from '../../support/responses-laws.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 
 interface UpstreamReplies {

@@ -5,7 +5,7 @@ import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import { writeStream } from '../../../src/dialects/openai/responses/server/write-stream.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { member } from '../../../src/json.ts';
-import { responsesEvents } from '../../support/responses-laws.ts';
+import { responsesEvents } from '../../support/laws/responses-laws.ts';
 import { call, described, each, finish, text, thought } from './brief.ts';
 import { someUsage } from './events.ts';
 import { countedHead, outputOf, plainContext, streamOf, typesOf } from './writer.ts';

@@ -2,9 +2,9 @@
 /** A strict model, through the gateway: what it refuses of the requests that clients send. */
 import { describe, expect, it } from 'vitest';
 import { items, type JsonObject, member, parseJson } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import { anyModelGateway, responses } from '../../support/any-model-gateway.ts';
-import { responsesFixture, responsesFixtures } from '../../support/responses-fixtures.ts';
+import { responsesFixture, responsesFixtures } from '../../support/recorded/responses-fixtures.ts';
 import { scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { bodyOf, upstreams } from './read.ts';
 

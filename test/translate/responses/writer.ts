@@ -9,7 +9,7 @@ import { writeReply } from '../../../src/dialects/openai/responses/server/write-
 import { writeStream } from '../../../src/dialects/openai/responses/server/write-stream.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 import { parsed } from '../../support/codec.ts';
-import { type ResponsesEvent, responsesEvents } from '../../support/responses-laws.ts';
+import { type ResponsesEvent, responsesEvents } from '../../support/laws/responses-laws.ts';
 
 /** The request's tools by their flat names: a function, a custom tool, and two in a namespace. */
 const tools: ReadonlyMap<string, CallerTool> = new Map([

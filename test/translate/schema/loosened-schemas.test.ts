@@ -2,7 +2,7 @@
 /** A tool’s schema that is sent with fewer constraints is named in `x-tollgate-dropped`. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import {
   anyModelGateway,
   type CallerRequest,

@@ -9,7 +9,7 @@ import {
   member,
   parseJson,
 } from '../../../src/json.ts';
-import { fixtures } from '../../support/fixtures.ts';
+import { fixtures } from '../../support/recorded/fixtures.ts';
 
 /** A schema of a recorded request. */
 export interface RecordedSchema {

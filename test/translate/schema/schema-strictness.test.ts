@@ -10,6 +10,7 @@ import {
 } from '../../../src/canonical/schema/strictness.ts';
 import { everySchema, mapSchema } from '../../../src/canonical/schema/walk.ts';
 import type { JsonObject } from '../../../src/json.ts';
+import { runsOf } from '../../support/sample.ts';
 import { arbitrarySchema, recordedSchemas } from './schema-corpus.ts';
 
 const keywords = ['pattern', 'title', 'format', 'default', '$ref', 'properties', '$id', 'strict'];
@@ -180,7 +181,7 @@ describe('a schema for Anthropic’s structured output', () => {
       expect(everySchema(closed, isClosed)).toBe(true);
     });
 
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, { numRuns: runsOf(300) });
   });
 });
 
@@ -268,7 +269,7 @@ describe('a schema for Anthropic’s tools', () => {
       expect(objectSchema(object)).toEqual(object);
     });
 
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, { numRuns: runsOf(300) });
   });
 
   it('stays bounded for alternatives that multiply', () => {
@@ -285,7 +286,7 @@ describe('a traversal of a schema', () => {
       expect(mapSchema(schema, (inner) => inner)).toEqual(schema);
     });
 
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, { numRuns: runsOf(300) });
   });
 
   it('reaches every schema, and nothing else', () => {

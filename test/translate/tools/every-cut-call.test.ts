@@ -1,7 +1,7 @@
 // suite: search
 /** Arguments that were cut at any character are never passed on as a complete call. */
 import { describe, expect, it } from 'vitest';
-import type { DialectName } from '../../../src/ports/capabilities.ts';
+import type { DialectName } from '../../../src/ports/models/capabilities.ts';
 import type { ScriptedReply } from '../../support/scripted-upstream.ts';
 import type { Protocol } from '../laws/caller-side.ts';
 import {

@@ -7,7 +7,7 @@ import type { Dialect } from '../../../src/dialects/dialect.ts';
 import type { Hosting } from '../../../src/dialects/hosting.ts';
 import type { StreamFormat } from '../../../src/dialects/stream-format.ts';
 import { dialects } from '../../../src/dialects/table.ts';
-import type { Channel } from '../../../src/ports/catalog.ts';
+import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { anyModelGateway, chat, native, wholeChat } from '../../support/any-model-gateway.ts';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { toy } from './dialect.ts';

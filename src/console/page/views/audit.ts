@@ -1,5 +1,5 @@
 /** Audit: who changed what, and when, also what was refused or failed. */
-import { changedMembers } from '../../../admin/changed-members.ts';
+import { changedMembers } from '../../../admin/audit/changed-members.ts';
 import type { AuditPage } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
 import { type Child, el, type IconName, icon, link, timeOf } from '../dom.ts';

@@ -2,9 +2,10 @@
  * Calls: the search for a request id first, then filters over the list, in which refused requests
  * are an outcome among the others. Never their content: the gateway keeps none.
  */
-import type { Call, CallPage, Refusal, RefusalReason } from '../api.ts';
+import type { Call, CallPage, Model, Refusal, RefusalReason } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
 import { button, type Child, copyText, el, icon, link, timeOf } from '../dom.ts';
+import { textField } from '../field.ts';
 import { countText, dayText, durationText, exactMoney, moneyColumn, timeText } from '../format.ts';
 import { type Column, empty, pager, panel, table } from '../panel.ts';
 import { windowOf } from '../range.ts';
@@ -12,7 +13,6 @@ import type { Route } from '../route.ts';
 import { callDrawer } from './call-drawer.ts';
 import { outcomeBadge, refusalTable } from './call-facts.ts';
 import { callFilters } from './call-filters.ts';
-import { firstCall } from './first-call.ts';
 
 export function callsView(page: PageContext): View {
   const filters = callFilters(page);
@@ -265,4 +265,60 @@ function middleCut(id: string): string {
 function tokensText({ inputTokens, outputTokens }: Call): string {
   if (inputTokens === null && outputTokens === null) return '–';
   return `${countText(inputTokens)} → ${countText(outputTokens)}`;
+}
+
+/**
+ * How to make a first call: a line for a shell, with a model of the catalog. The key that is
+ * written here stays in the page, and goes into the line only.
+ */
+function firstCall(page: PageContext, text: string): HTMLElement {
+  const key = textField('secret', 'Your key', {
+    placeholder: '$KEY',
+    hint: 'Stays in this page. Left empty, the line reads the variable KEY.',
+  });
+  const code = el('code', {});
+  let model = 'MODEL';
+  const line = (): string => curlLine(model, key.value() === '' ? '$KEY' : key.value());
+  const draw = (): void => {
+    code.textContent = line();
+  };
+  key.input.addEventListener('input', draw);
+  draw();
+  void firstModel(page).then((found) => {
+    model = found ?? model;
+    draw();
+  });
+  const copy = button([icon('copy'), 'Copy'], () => copyText(line(), 'The line', page.announce), {
+    'data-focus': 'copy-line',
+  });
+  return empty(
+    el('p', {}, text),
+    el(
+      'div',
+      { class: 'first-call' },
+      key.node,
+      el('pre', { class: 'code', tabindex: '0' }, code),
+      copy,
+    ),
+  );
+}
+
+async function firstModel({ api, session }: PageContext): Promise<string | undefined> {
+  if (!session.capabilities.listModels) return undefined;
+  try {
+    const { data } = await api.get<{ readonly data: readonly Model[] }>('/channels');
+    return data.map(({ modelId }) => modelId).find((id) => !id.includes('*'));
+  } catch {
+    return undefined;
+  }
+}
+
+function curlLine(model: string, key: string): string {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  return [
+    `curl ${location.origin}/v1/chat/completions \\`,
+    `  -H "authorization: Bearer ${key}" \\`,
+    '  -H "content-type: application/json" \\',
+    `  -d '${body.replaceAll("'", "'\\''")}'`,
+  ].join('\n');
 }

@@ -5,7 +5,7 @@
 import type { Reply } from '../../../admin/http/replies.ts';
 import type { Channel } from '../api.ts';
 import type { PageContext } from '../context.ts';
-import { FormProblem, openDialog, problemText } from '../dialog.ts';
+import { changeDialog, FormProblem, openDialog, problemText } from '../dialog.ts';
 import { button, type Child, el, icon } from '../dom.ts';
 import { choiceField, type Field, textField } from '../field.ts';
 import { amountText, durationText, sentence, wordsOf } from '../format.ts';
@@ -126,16 +126,12 @@ export function channelSwitchDialog(
   done: () => void,
 ): void {
   const action = turnOn ? 'Turn on' : 'Turn off';
-  openDialog({
+  changeDialog(page, done, {
     title: `${action} ${channelId}?`,
     action,
     isDangerous: !turnOn,
     content: switchText(turnOn, page),
-    run: async () => {
-      await switchChannel(channelId, turnOn, page);
-      done();
-      return undefined;
-    },
+    change: () => switchChannel(channelId, turnOn, page),
   });
 }
 
@@ -150,11 +146,16 @@ function switchText(turnOn: boolean, { session }: PageContext): Child {
   return [el('p', {}, effect), el('p', { class: 'hint' }, place)];
 }
 
-async function switchChannel(channelId: string, turnOn: boolean, page: PageContext) {
+/** Says in a sentence where the channel is on or off now. */
+async function switchChannel(
+  channelId: string,
+  turnOn: boolean,
+  page: PageContext,
+): Promise<string> {
   const path = `/channels/${encodeURIComponent(channelId)}/${turnOn ? 'enable' : 'disable'}`;
   const { where } = await page.api.post<Reply<'ChannelSwitched'>>(path, {});
   const place = where === 'everywhere' ? 'in all replicas' : 'in this process';
-  page.announce(`${channelId} is ${turnOn ? 'on' : 'off'} ${place}.`);
+  return `${channelId} is ${turnOn ? 'on' : 'off'} ${place}.`;
 }
 
 interface Testable {
@@ -191,7 +192,7 @@ export function testDialog(
       const tested = await page.api.post<Tested>(path, modelId === '' ? {} : { modelId });
       const turnOn = async (): Promise<void> => {
         try {
-          await switchChannel(channelId, true, page);
+          page.announce(await switchChannel(channelId, true, page));
           dialog.close();
           done();
         } catch (error) {

@@ -1,7 +1,7 @@
 /** One model: its price in words, its limits and channels, and the edit of its price. */
 import type { CatalogModel, CatalogVersion, PricePreview } from '../api.ts';
 import { canManage, type PageContext } from '../context.ts';
-import { FormProblem, openDialog } from '../dialog.ts';
+import { changeDialog, FormProblem, openDialog } from '../dialog.ts';
 import { button, type Child, el, link } from '../dom.ts';
 import { type Field, textField } from '../field.ts';
 import { amountText, countText, moneyText } from '../format.ts';
@@ -126,15 +126,13 @@ function priceDialog(
         throw new FormProblem('input', 'This is the price that it has.');
       }
       dialog.close();
-      openDialog({
+      changeDialog(page, done, {
         title: `Change the price of ${modelId}?`,
         action: 'Publish',
         content: previewParts(preview),
-        run: async () => {
+        change: async () => {
           await page.api.post(`${path}/price`, { price: wanted, after: preview.version });
-          page.announce(`The price of ${modelId} has changed. Other processes follow in 2 s.`);
-          done();
-          return undefined;
+          return `The price of ${modelId} has changed. Other processes follow in 2 s.`;
         },
       });
       return undefined;

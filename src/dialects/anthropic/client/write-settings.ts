@@ -17,7 +17,7 @@ import {
   objectSchema,
 } from '../../../canonical/schema/strictness.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
-import type { ReasoningEffort } from '../../../ports/capabilities.ts';
+import type { ReasoningEffort } from '../../../ports/models/capabilities.ts';
 import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts';
 import { isThinkingBlock } from './write-messages.ts';
 import type { Block, Message } from './written.ts';

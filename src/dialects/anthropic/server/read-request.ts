@@ -11,7 +11,7 @@ import {
   type RequestField,
 } from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
-import { type ReasoningEffort, reasoningEfforts } from '../../../ports/capabilities.ts';
+import { type ReasoningEffort, reasoningEfforts } from '../../../ports/models/capabilities.ts';
 import type { RequestedReply } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
 import {

@@ -5,7 +5,7 @@ import type { OutputFormat, Reasoning } from '../../../canonical/request.ts';
 import { withDescription } from '../../../canonical/schema/members.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import type { ReasoningEffort, ThinkingBudget } from '../../../ports/capabilities.ts';
+import type { ReasoningEffort, ThinkingBudget } from '../../../ports/models/capabilities.ts';
 import { nearestEffort } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
 import { type Members, unlessEmpty, type WriteContext } from './write-context.ts';

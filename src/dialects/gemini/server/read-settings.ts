@@ -8,7 +8,7 @@ import type {
 } from '../../../canonical/request.ts';
 import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import type { ReasoningEffort } from '../../../ports/capabilities.ts';
+import type { ReasoningEffort } from '../../../ports/models/capabilities.ts';
 import { refuse } from '../../read-members.ts';
 import {
   type Drop,

@@ -10,7 +10,7 @@ import {
 } from '../../../canonical/request.ts';
 import { isStrictSchema } from '../../../canonical/schema/strictness.ts';
 import { member } from '../../../json.ts';
-import type { ReasoningEffort } from '../../../ports/capabilities.ts';
+import type { ReasoningEffort } from '../../../ports/models/capabilities.ts';
 import { nearestEffort, type ResolvedCapabilities } from '../../capabilities.ts';
 import { notPortable } from '../../not-portable.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';

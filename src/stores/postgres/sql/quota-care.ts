@@ -1,5 +1,5 @@
 /** Migration 5: the quota operations sweep, read and adjust. */
-import { extraTooLarge, limitStatedByRecords } from '../../../ports/quota-input.ts';
+import { extraTooLarge, limitStatedByRecords } from '../../../ports/limits/quota-input.ts';
 
 export const quotaCare: string = `
 -- Locks these subjects unless somebody else has locked one of them; never waits.

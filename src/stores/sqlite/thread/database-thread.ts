@@ -4,6 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../../ports/call-options.ts';
+import { thrownCode } from '../../../events/thrown.ts';
 import type { InputOf, OperationName, PerformOptions, ResultOf } from '../operations.ts';
 import {
   type FromWorker,
@@ -184,9 +185,10 @@ export class DatabaseThread {
     this.#worker = undefined;
     this.#isOpen = false;
     this.#isScheduled = false;
-    const outcome = this.#outcome;
+    const options = { outcome: this.#outcome, code: thrownCode(cause), cause };
+    const why = options.code === undefined ? '' : `: ${options.code}`;
     for (const { reject } of lost) {
-      reject(new StoreUnavailable("the database's worker ended", { outcome, cause }));
+      reject(new StoreUnavailable(`the database's worker ended${why}`, options));
     }
     for (const { reject } of given) reject(notDone('the database could not be opened', cause));
     this.#next();

@@ -16,14 +16,18 @@ import type {
   ReserveInput,
   ReserveResult,
   SettleResult,
-} from '../../../ports/quota-store.ts';
+} from '../../../ports/limits/quota-store.ts';
 import type { Cases, Cleanable } from '../contract-case.ts';
 
 /** A store to test, with its clock. */
 export interface QuotaStoreSetup extends Cleanable {
+  /** The store to test; it may share a database with those of other cases. */
   readonly store: QuotaStore;
   /** Advances the store's clock; leases must end by this clock only. */
-  readonly clock: { advance(ms: number): MaybePromise<void> };
+  readonly clock: {
+    /** Moves the store's time on. */
+    advance(ms: number): MaybePromise<void>;
+  };
 }
 
 /** Makes a new store with a clock, once per case. */

@@ -1,6 +1,6 @@
 /** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
-import { maxLazyExpirations } from '../../../ports/quota-input.ts';
+import { maxLazyExpirations } from '../../../ports/limits/quota-input.ts';
 import {
   type CaseContext,
   countOf,

@@ -1,7 +1,7 @@
 /** Amounts and names at their bounds and beyond. */
 import assert from 'node:assert/strict';
 import { maxNanos, type Nanos } from '../../../money.ts';
-import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
+import type { QuotaLine, ReserveInput } from '../../../ports/limits/quota-store.ts';
 import { everyId } from '../ids.ts';
 import {
   expectInsufficient,

@@ -9,7 +9,7 @@ import {
   maxBatch,
   type RowProblem,
   readKeyCsv,
-} from '../../../../admin/key-csv.ts';
+} from '../../../../admin/keys/csv.ts';
 import { failureOf, type IssuedBatch, type Model } from '../../api.ts';
 import type { PageContext } from '../../context.ts';
 import { FormProblem, type OpenDialog, openDialog } from '../../dialog.ts';

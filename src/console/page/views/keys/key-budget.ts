@@ -2,7 +2,7 @@
 import type { Balance, ToppedUpKey } from '../../api.ts';
 import { quotaBar } from '../../chart.ts';
 import type { PageContext } from '../../context.ts';
-import { openDialog } from '../../dialog.ts';
+import { changeDialog } from '../../dialog.ts';
 import { el } from '../../dom.ts';
 import { amountField, choiceField, type Field, textField } from '../../field.ts';
 import { amountText, exactMoney, moneyColumn } from '../../format.ts';
@@ -55,20 +55,16 @@ export function limitDialog(target: Budgeted, page: PageContext, done: () => voi
     placeholder: isOptional ? 'no limit' : undefined,
     hint: 'Applies from the next call on. Money added for this period comes on top.',
   });
-  openDialog({
+  changeDialog(page, done, {
     title: `Set the limit of ${id}`,
     action: 'Set limit',
     content: [subject?.node, limit.node],
-    run: async () => {
+    change: async () => {
       const limitNanos = isOptional && limit.value() === '' ? null : limit.nanos();
       await page.api.post(`${path}/limit`, { limitNanos, subject: subject?.value() });
-      page.announce(
-        limitNanos === null
-          ? `${id} has no limit any more.`
-          : `The limit of ${id} is ${amountText(limitNanos)}.`,
-      );
-      done();
-      return undefined;
+      return limitNanos === null
+        ? `${id} has no limit any more.`
+        : `The limit of ${id} is ${amountText(limitNanos)}.`;
     },
   });
 }
@@ -87,21 +83,17 @@ export function topUpDialog(target: Budgeted, page: PageContext, done: () => voi
     value: `console-${randomText()}`,
     hint: 'Such as an invoice number. The same reference counts once.',
   });
-  openDialog({
+  changeDialog(page, done, {
     title: `Top up ${target.id}`,
     action: 'Top up',
     content: [subject?.node, amount.node, id.node],
-    run: async () => {
+    change: async () => {
       const amountNanos = amount.nanos();
       const change = { id: id.value(), amountNanos, subject: subject?.value() };
       const { repeated } = await page.api.post<ToppedUpKey>(`${target.path}/top-up`, change);
-      page.announce(
-        repeated
-          ? `${id.value()} was counted before: nothing was added.`
-          : `${amountText(amountNanos)} was added to ${target.id}.`,
-      );
-      done();
-      return undefined;
+      return repeated
+        ? `${id.value()} was counted before: nothing was added.`
+        : `${amountText(amountNanos)} was added to ${target.id}.`;
     },
   });
 }

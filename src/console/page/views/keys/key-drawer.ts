@@ -2,10 +2,16 @@
  * One key: its balances, its rights, and what can be done with it. What can not be undone needs a
  * confirmation.
  */
-import { rateLinesOf, rateText } from '../../../../admin/key-texts.ts';
+import { rateLinesOf, rateText } from '../../../../admin/keys/texts.ts';
 import { type IssuedKey, type Key, messageOf, type RefusalReason } from '../../api.ts';
 import { canManage, type PageContext } from '../../context.ts';
-import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../../dialog.ts';
+import {
+  changeDialog,
+  FormProblem,
+  type LoadedDrawer,
+  loadedDrawer,
+  openDialog,
+} from '../../dialog.ts';
 import { button, type Child, el, link, timeOf } from '../../dom.ts';
 import { choiceField, textField } from '../../field.ts';
 import { spanText } from '../../format.ts';
@@ -131,13 +137,16 @@ function refusedLately(
   ]);
 }
 
+/** A button above the facts; `name` keeps the focus when they are drawn again. */
+export function action(label: string, open: () => void, name: string, look = 'button') {
+  return button(label, open, { class: look, 'data-focus': name });
+}
+
 function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
   const { changeKeys, removeKeys, issueKeys } = page.session.capabilities;
   if (!canManage(page)) return undefined;
   const budget = budgetOf(key);
   const hasQuota = budget.balances?.length !== 0;
-  const action = (label: string, open: () => void, name: string, look = 'button'): HTMLElement =>
-    button(label, open, { class: look, 'data-focus': name });
   return el('div', { class: 'actions' }, [
     changeKeys ? action('Edit', () => editDialog(key, page, done), 'edit') : undefined,
     hasQuota ? action('Top up', () => topUpDialog(budget, page, done), 'top-up') : undefined,
@@ -146,10 +155,10 @@ function actionsOf(key: Key, page: PageContext, { done, gone }: Ends): Child {
       ? action('Rotate', () => rotateDialog(key, page, done), 'rotate')
       : undefined,
     changeKeys
-      ? action(key.disabled ? 'Enable' : 'Disable', () => switchDialog(key, page, done), 'switch')
+      ? action(key.disabled ? 'Enable' : 'Disable', () => switchKey(key, page, done), 'switch')
       : undefined,
     removeKeys
-      ? action('Remove', () => removeDialog(key, page, gone), 'remove', 'button danger')
+      ? action('Remove', () => removeKey(key, page, gone), 'remove', 'button danger')
       : undefined,
   ]);
 }
@@ -186,65 +195,79 @@ export function ratesText(rates: Key['rates'], none: string): Child {
 function editDialog(key: Key, page: PageContext, done: () => void): void {
   const known = { ...key, owner: key.owner?.id ?? null };
   const form = rightsForm(page, known);
-  openDialog({
+  changeDialog(page, done, {
     title: `Edit ${key.id}`,
     action: 'Save',
     isWide: true,
     content: [form.node, el('p', { class: 'hint' }, cacheText(page))],
-    run: async () => {
+    change: async () => {
       const change = Object.fromEntries(
         Object.entries(form.rights()).filter(
           ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(known, name)),
         ),
       );
       if (Object.keys(change).length > 0) await page.api.post(pathOf(key, 'edit'), change);
-      page.announce(`${key.id} is changed.`);
-      done();
-      return undefined;
+      return `${key.id} is changed.`;
     },
   });
 }
 
-function switchDialog(key: Key, page: PageContext, done: () => void): void {
-  const { id, disabled } = key;
-  const word = disabled ? 'Enable' : 'Disable';
+function switchKey(key: Key, page: PageContext, done: () => void): void {
+  const { disabled } = key;
   const effect = disabled
     ? 'Calls with this key are served again.'
     : `Calls with this key are refused with 401. Running calls end as usual. ${cacheText(page)}`;
-  openDialog({
+  switchDialog(page, done, key, effect, () =>
+    page.api.post(pathOf(key, disabled ? 'enable' : 'disable'), {}),
+  );
+}
+
+/** Disables or enables a key or an owner. */
+export function switchDialog(
+  page: PageContext,
+  done: () => void,
+  { id, disabled }: Pick<Key, 'id' | 'disabled'>,
+  effect: string,
+  send: () => Promise<unknown>,
+): void {
+  const word = disabled ? 'Enable' : 'Disable';
+  changeDialog(page, done, {
     title: `${word} ${id}?`,
     action: word,
     isDangerous: !disabled,
     content: el('p', {}, effect),
-    run: async () => {
-      await page.api.post(pathOf(key, disabled ? 'enable' : 'disable'), {});
-      page.announce(`${id} is ${disabled ? 'enabled' : 'disabled'}.`);
-      done();
-      return undefined;
+    change: async () => {
+      await send();
+      return `${id} is ${disabled ? 'enabled' : 'disabled'}.`;
     },
   });
 }
 
-function removeDialog(key: Key, page: PageContext, done: () => void): void {
-  const { id } = key;
+function removeKey(key: Key, page: PageContext, gone: () => void): void {
+  const effect =
+    'Its usage records and its balance stay; stored replies can no longer be read. ' +
+    `Disable it instead if it may be needed again. ${cacheText(page)}`;
+  removeDialog(page, gone, key.id, effect, () => page.api.post(pathOf(key, 'remove'), {}));
+}
+
+/** Asks for the id of the key or owner, which can't be brought back. */
+export function removeDialog(
+  page: PageContext,
+  gone: () => void,
+  id: string,
+  effect: string,
+  send: () => Promise<unknown>,
+): void {
   const typed = textField('typed', `Type ${id} to confirm`, { required: true });
-  openDialog({
+  changeDialog(page, gone, {
     title: `Remove ${id} for good?`,
     action: 'Remove for good',
     isDangerous: true,
-    content: [
-      el('p', {}, [
-        'Its usage records and its balance stay; stored replies can no longer be read. ',
-        `Disable it instead if it may be needed again. ${cacheText(page)}`,
-      ]),
-      typed.node,
-    ],
-    run: async () => {
+    content: [el('p', {}, effect), typed.node],
+    change: async () => {
       if (typed.value() !== id) throw new FormProblem('typed', `This is not ${id}.`);
-      await page.api.post(pathOf(key, 'remove'), {});
-      page.announce(`${id} is removed.`);
-      done();
-      return undefined;
+      await send();
+      return `${id} is removed.`;
     },
   });
 }

@@ -8,7 +8,7 @@ import {
   ratesOf,
   rateText,
   rateTextForm,
-} from '../../../../admin/key-texts.ts';
+} from '../../../../admin/keys/texts.ts';
 import type { Balance, Key, Model, OwnerPage } from '../../api.ts';
 import type { PageContext } from '../../context.ts';
 import { FormProblem } from '../../dialog.ts';

@@ -46,6 +46,7 @@ export function keysView(page: PageContext): View {
       listed = key;
       pages.reset();
       list.load();
+      owners?.loadFirst();
     },
     close: () => {
       list.close();

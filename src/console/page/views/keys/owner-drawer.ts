@@ -1,13 +1,20 @@
 /** One owner: its budget, its keys, and what can be done with it. */
 import { messageOf, type OwnerDetail } from '../../api.ts';
 import { canManage, type PageContext } from '../../context.ts';
-import { FormProblem, type LoadedDrawer, loadedDrawer, openDialog } from '../../dialog.ts';
-import { button, type Child, el, link } from '../../dom.ts';
-import { textField } from '../../field.ts';
+import { type LoadedDrawer, loadedDrawer } from '../../dialog.ts';
+import { type Child, el, link } from '../../dom.ts';
 import { empty, factList, failure } from '../../panel.ts';
 import { metadataOf } from '../call-facts.ts';
 import { balanceOf, limitDialog, topUpDialog } from './key-budget.ts';
-import { cacheText, type Ends, endsOf, ratesText } from './key-drawer.ts';
+import {
+  action,
+  cacheText,
+  type Ends,
+  endsOf,
+  ratesText,
+  removeDialog,
+  switchDialog,
+} from './key-drawer.ts';
 import { keyTable } from './key-table.ts';
 import { ownerDialog } from './owner-form.ts';
 import { balancesOf, ownerState } from './owners.ts';
@@ -70,63 +77,26 @@ function actionsOf(owner: OwnerDetail, page: PageContext, { done, gone }: Ends):
   const { id, disabled } = owner;
   const path = `/owners/${encodeURIComponent(id)}`;
   const budget = { id, path, balances: balancesOf(owner), isOptional: true };
-  const action = (label: string, open: () => void, name: string, look = 'button'): HTMLElement =>
-    button(label, open, { class: look, 'data-focus': name });
-  const switchIt = (): void => switchDialog({ id, disabled, path }, page, done);
+  const effect = disabled
+    ? 'Calls with its keys are served again.'
+    : 'Calls with its keys are refused.';
+  const switchIt = (): void =>
+    switchDialog(page, done, owner, `${effect} ${cacheText(page)}`, () =>
+      page.api.post(`${path}/edit`, { disabled: !disabled }),
+    );
+  const remove = (): void =>
+    removeDialog(
+      page,
+      gone,
+      id,
+      'No key may name it any more. Its balance and the usage of its keys stay.',
+      () => page.api.post(`${path}/remove`, {}),
+    );
   return el('div', { class: 'actions' }, [
     action('Edit', () => ownerDialog(page, done, owner), 'edit'),
     action('Top up', () => topUpDialog(budget, page, done), 'top-up'),
     action('Set limit', () => limitDialog(budget, page, done), 'limit'),
     action(disabled ? 'Enable' : 'Disable', switchIt, 'switch'),
-    action('Remove', () => removeDialog({ id, path }, page, gone), 'remove', 'button danger'),
+    action('Remove', remove, 'remove', 'button danger'),
   ]);
-}
-
-interface Switched {
-  readonly id: string;
-  readonly disabled: boolean;
-  readonly path: string;
-}
-
-function switchDialog({ id, disabled, path }: Switched, page: PageContext, done: () => void): void {
-  const word = disabled ? 'Enable' : 'Disable';
-  openDialog({
-    title: `${word} ${id}?`,
-    action: word,
-    isDangerous: !disabled,
-    content: el('p', {}, [
-      disabled ? 'Calls with its keys are served again. ' : 'Calls with its keys are refused. ',
-      cacheText(page),
-    ]),
-    run: async () => {
-      await page.api.post(`${path}/edit`, { disabled: !disabled });
-      page.announce(`${id} is ${disabled ? 'enabled' : 'disabled'}.`);
-      done();
-      return undefined;
-    },
-  });
-}
-
-function removeDialog(
-  { id, path }: Omit<Switched, 'disabled'>,
-  page: PageContext,
-  gone: () => void,
-): void {
-  const typed = textField('typed', `Type ${id} to confirm`, { required: true });
-  openDialog({
-    title: `Remove ${id} for good?`,
-    action: 'Remove for good',
-    isDangerous: true,
-    content: [
-      el('p', {}, 'No key may name it any more. Its balance and the usage of its keys stay.'),
-      typed.node,
-    ],
-    run: async () => {
-      if (typed.value() !== id) throw new FormProblem('typed', `This is not ${id}.`);
-      await page.api.post(`${path}/remove`, {});
-      page.announce(`${id} is removed.`);
-      gone();
-      return undefined;
-    },
-  });
 }

@@ -1,7 +1,7 @@
 /** The dialogs that add and change an owner: its name, its period, its rates and its labels. */
 import type { Owner } from '../../api.ts';
 import type { PageContext } from '../../context.ts';
-import { openDialog } from '../../dialog.ts';
+import { changeDialog } from '../../dialog.ts';
 import { el } from '../../dom.ts';
 import { amountField, textField } from '../../field.ts';
 import { labelFields, periodFields, rateFields, withoutNulls } from './key-form.ts';
@@ -21,7 +21,7 @@ export function ownerDialog(page: PageContext, done: () => void, owner?: Owner):
   const rates = rateFields(owner?.rates ?? []);
   const labels = labelFields(owner?.metadata ?? {});
   const isNew = owner === undefined;
-  openDialog({
+  changeDialog(page, done, {
     title: isNew ? 'Add an owner' : `Edit ${owner.id}`,
     action: isNew ? 'Add' : 'Save',
     content: [
@@ -31,7 +31,7 @@ export function ownerDialog(page: PageContext, done: () => void, owner?: Owner):
       rates.node,
       labels.node,
     ],
-    run: async () => {
+    change: async () => {
       const members = {
         name: name.value() === '' ? null : name.value(),
         ...period.value(),
@@ -45,9 +45,7 @@ export function ownerDialog(page: PageContext, done: () => void, owner?: Owner):
       } else {
         await page.api.post(`/owners/${encodeURIComponent(ownerId)}/edit`, members);
       }
-      page.announce(isNew ? `${ownerId} is added.` : `${ownerId} is changed.`);
-      done();
-      return undefined;
+      return isNew ? `${ownerId} is added.` : `${ownerId} is changed.`;
     },
   });
 }

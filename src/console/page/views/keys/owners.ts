@@ -1,4 +1,4 @@
-/** The list of owners: how much of the budget that its keys share each has used. */
+/** The list of owners, by the search of the keys: how much of its budget each has used. */
 import type { Balance, Owner, OwnerPage } from '../../api.ts';
 import { canManage, type PageContext } from '../../context.ts';
 import { button, el, icon } from '../../dom.ts';
@@ -10,22 +10,31 @@ import { ownerDialog } from './owner-form.ts';
 /** A page of the list is short: the keys are below it. */
 const shownOwners = '5';
 
-export function ownerPanel(page: PageContext): Panel {
+export function ownerPanel(page: PageContext): Panel & { readonly loadFirst: () => void } {
   const pages = pager(() => list.load());
   const list = panel<OwnerPage>({
     title: 'Owners',
     what: 'owners',
     tools: [pages.node, addButton(page, () => list.load())],
-    load: (signal) => page.api.get('/owners', { after: pages.after(), limit: shownOwners }, signal),
+    load: (signal) => {
+      const { q } = page.route().params;
+      return page.api.get('/owners', { q, after: pages.after(), limit: shownOwners }, signal);
+    },
     render: ({ data, next }) => {
       pages.show(next);
       if (data.length > 0) return ownerTable(data, page);
-      return empty(
-        el('p', {}, 'No owners yet. An owner is a team or a user whose keys share a budget.'),
-      );
+      const none =
+        page.route().params.q === undefined
+          ? 'No owners yet. An owner is a team or a user whose keys share a budget.'
+          : 'No owner matches this search.';
+      return empty(el('p', {}, none));
     },
   });
-  return list;
+  const loadFirst = (): void => {
+    pages.reset();
+    list.load();
+  };
+  return { ...list, loadFirst };
 }
 
 function addButton(page: PageContext, done: () => void) {

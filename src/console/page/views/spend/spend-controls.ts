@@ -1,4 +1,5 @@
 /** What the spend is grouped by and what its chart measures, which are in the URL. */
+import type { NamesReply } from '../../api.ts';
 import type { PageContext, View } from '../../context.ts';
 import { el } from '../../dom.ts';
 import { type DateRange, dayOf, type Window, windowOf } from '../../range.ts';
@@ -25,6 +26,9 @@ function known(name: string | undefined): string | undefined {
 export function groupingControls(page: PageContext): Pick<View, 'node' | 'show'> {
   const by = grouping('by', 'by');
   const second = grouping('second', 'then by');
+  const names = page.api.get<NamesReply>('/names', { of: 'metadata' });
+  // Without them a name can be written.
+  void names.then(({ data }) => [by, second].map(({ offer }) => offer(data))).catch(() => {});
   const apply = (): void => {
     const { params } = page.route();
     page.go({ view: 'spend', params: { ...params, by: by.value(), second: second.value() } });
@@ -54,14 +58,23 @@ function grouping(name: string, label: string) {
     autocomplete: 'off',
     hidden: true,
   });
+  const value = (): string =>
+    select.value === metadata ? `${metadata}${field.value.trim()}` : select.value;
+  const show = (chosen: string): void => {
+    const isOther = ![...select.options].some((option) => option.value === chosen);
+    select.value = isOther ? metadata : chosen;
+    field.hidden = !isOther;
+    field.value = isOther ? chosen.slice(metadata.length) : '';
+  };
   return {
     node: el('span', { class: 'grouping' }, el('label', { for: select.id }, label), select, field),
-    value: () => (select.value === metadata ? `${metadata}${field.value.trim()}` : select.value),
-    show: (value: string) => {
-      const isMetadata = value.startsWith(metadata);
-      select.value = isMetadata ? metadata : value;
-      field.hidden = !isMetadata;
-      field.value = isMetadata ? value.slice(metadata.length) : '';
+    value,
+    show,
+    /** Adds these names of metadata to the choice. */
+    offer: (names: readonly string[]): void => {
+      const values = names.map((one) => `${metadata}${one}`);
+      select.lastElementChild?.before(...values.map((one) => el('option', { value: one }, one)));
+      if (document.activeElement !== field) show(value());
     },
     onChange: (apply: () => void) => {
       field.addEventListener('change', apply);

@@ -2,13 +2,12 @@
  * Spend: what was charged in a window, by one grouping and then by another, compared with the
  * window before; the window over time; and whether the usage log and the quota store agree.
  */
-import type { Usage } from '../../api.ts';
+import type { BooksRow, Usage } from '../../api.ts';
 import type { PageContext, View } from '../../context.ts';
 import { type Child, el, icon, link } from '../../dom.ts';
-import { wordsOf } from '../../format.ts';
-import { empty, type Panel, pager, panel } from '../../panel.ts';
+import { exactMoney, moneyText, wordsOf } from '../../format.ts';
+import { type Column, empty, type Panel, pager, panel, table } from '../../panel.ts';
 import { previousWindow, type Window } from '../../range.ts';
-import { booksPanel } from './books.ts';
 import { chartPanel } from './spend-chart.ts';
 import {
   groupingControls,
@@ -143,5 +142,69 @@ function windowNote({ text, fromMs, toMs }: Window): HTMLElement {
     { class: 'note' },
     `${first}: ${time(fromMs)} to ${time(toMs)} UTC, from the usage log of all processes. ` +
       'Cost and margin count the calls whose channel states its cost.',
+  );
+}
+
+/** Whether the usage log and the quota store agree. */
+function booksPanel(page: PageContext): Panel {
+  const today = new Date(page.nowMs()).toISOString().slice(0, 10);
+  const month = today.slice(0, 7);
+  const period = el('select', { 'aria-label': 'Period of the books' }, [
+    el('option', { value: month }, `month ${month}`),
+    el('option', { value: today }, `day ${today}`),
+    el('option', { value: 'total' }, 'limits without a period'),
+  ]);
+  const books = panel<{ readonly data: readonly BooksRow[] }>({
+    title: 'Usage log and quota store',
+    what: 'the books',
+    tools: period,
+    load: (signal) => {
+      const path = period.value === 'total' ? '/books?period=' : `/books?period=${period.value}`;
+      return page.api.get(path, {}, signal);
+    },
+    render: ({ data }) => (data.length === 0 ? booksAgree() : [booksTable(data), booksNote()]),
+  });
+  period.addEventListener('change', books.load);
+  return books;
+}
+
+function booksAgree(): Child {
+  return empty(
+    icon('ok'),
+    el('p', {}, 'The usage log and the quota store agree on every charge of this period.'),
+  );
+}
+
+function booksTable(rows: readonly BooksRow[]): HTMLElement {
+  const amount = (head: string, of: (row: BooksRow) => string): Column<BooksRow> => ({
+    head,
+    kind: 'number',
+    cell: (row) => el('span', { title: exactMoney(of(row)) }, moneyText(of(row))),
+  });
+  return table<BooksRow>({
+    label: 'Where the usage log and the quota store differ',
+    columns: [
+      {
+        head: 'subject',
+        kind: 'main',
+        cell: ({ subject }) => el('span', { class: 'id' }, subject),
+      },
+      { head: 'partition', cell: ({ partition }) => partition },
+      amount('quota store', ({ usedNanos }) => usedNanos),
+      amount('log, booked', ({ bookedNanos }) => bookedNanos),
+      amount('log, not charged', ({ unbookedNanos }) => unbookedNanos),
+      amount('in no record', ({ unloggedNanos }) => unloggedNanos),
+    ],
+    rows,
+    keyOf: ({ partition, subject, period }) => [partition, subject, period].join('\n'),
+  });
+}
+
+function booksNote(): HTMLElement {
+  return el(
+    'p',
+    { class: 'note' },
+    'In no record: a gateway was killed before it wrote the record of a charge. Not ' +
+      'charged: a store was down; the charge is delivered when it is back.',
   );
 }
