@@ -64,7 +64,7 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     // Azure serves OpenAI's models under names that the host chose, so the capability table cannot
     // recognise them. Only its recorded replies were checked (fixtures openai-chat/azure-*).
     allowedTools: false,
-    // It does not accept `file` parts in chat completions.
+    // It does not accept `file` parts in chat completions (openai-python#2300).
     mediaInput: ['image', 'audio'],
   },
   google: {

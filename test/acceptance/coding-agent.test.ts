@@ -92,6 +92,15 @@ const upstreams: readonly UpstreamOfAgent[] = [
     place: (fake) => onBedrock('runtime', fake),
   },
   {
+    name: 'Claude Platform on AWS',
+    dialect: 'anthropic',
+    main: 'claude-opus-5-redacted-agent-2',
+    small: 'claude-haiku-5',
+    // The paths and credentials of mantle are the same.
+    place: ({ bedrockBaseUrls: { mantle: baseUrl } }) =>
+      bedrock({ kind: 'anthropic', region: 'us-east-1', workspaceId: 'wrkspc_1', baseUrl }),
+  },
+  {
     name: 'Claude on Foundry',
     dialect: 'anthropic',
     main: 'claude-opus-5-redacted-agent-2',

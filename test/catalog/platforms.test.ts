@@ -1,9 +1,12 @@
 // suite: quick
 /** The platform of a channel, as a catalog checks it and people see it. */
 import { describe, expect, it } from 'vitest';
+import { modelsFrom } from '../../src/catalog/model-json.ts';
 import { azure, bedrock, staticCatalog, vertex } from '../../src/index.ts';
+import { type JsonValue, parseJson } from '../../src/json.ts';
 import { platformText } from '../../src/ports/models/platform.ts';
 import type { Platform } from '../../src/ports.ts';
+import { readText } from '../house/sources.ts';
 import { channel, model } from '../support/models.ts';
 
 const hosted = [
@@ -48,4 +51,22 @@ it.each<[Platform, string]>([
   [{ name: 'bedrock', kind: 'runtime', region: 'us-east-1' }, 'bedrock us-east-1'],
 ])('people see %j as %s', (platform, text) => {
   expect(platformText(platform)).toBe(text);
+});
+
+it.each<[string, readonly string[]]>([
+  [
+    'azure',
+    ['https://contoso-eu.openai.azure.com/openai/v1', 'https://contoso.openai.azure.com/openai'],
+  ],
+  ['bedrock', ['https://bedrock-runtime.eu-central-1.amazonaws.com']],
+  ['vertex', ['https://aiplatform.googleapis.com/v1/projects/acme-prod/locations/global']],
+])('the page of %s has channels to paste into a catalog file', async (name, baseUrls) => {
+  const page = readText(`docs/platforms/${name}.md`);
+  const [, json = ''] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
+  const channels = [parseJson(json) ?? []].flat();
+  const list: JsonValue = [{ id: 'm', groups: ['staff'], price: { per: 'free' }, channels }];
+
+  const [read] = await modelsFrom(list, { credential: async () => 'secret', prices: undefined });
+
+  expect(read?.channels.map(({ baseUrl }) => baseUrl)).toEqual(baseUrls);
 });

@@ -78,7 +78,7 @@ function cutsAmong(
   return cuts;
 }
 
-export interface PathCuts {
+interface PathCuts {
   /** In order. */
   readonly spans: readonly Span[];
   /** Those of the paths at which there is something. */

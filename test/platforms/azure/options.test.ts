@@ -1,11 +1,8 @@
 // suite: quick
 /** The options of `azure()`, also in a catalog file: where they lead, and mistakes in them. */
 import { describe, expect, it } from 'vitest';
-import { modelsFrom } from '../../../src/catalog/model-json.ts';
 import { azure, staticCatalog } from '../../../src/index.ts';
-import { type JsonValue, parseJson } from '../../../src/json.ts';
 import type { AzureOptions } from '../../../src/ports/models/platform.ts';
-import { readText } from '../../house/sources.ts';
 import { untyped } from '../../stages/ports/failing.ts';
 import { channel, model } from '../../support/models.ts';
 
@@ -93,20 +90,4 @@ describe('a mistake is named with what to write', () => {
 
     expect(() => staticCatalog([model({ channels: [channel(place)] })])).toThrow(sentence);
   });
-});
-
-it('the page has channels to paste into a catalog file', async () => {
-  const [, json = ''] = /^```json\n(.*?)^```$/ms.exec(readText('docs/platforms/azure.md')) ?? [];
-  const price = { per: 'free' };
-  const channels: JsonValue = parseJson(json) ?? [];
-  const list: JsonValue[] = [
-    { id: 'gpt', groups: ['staff'], price, protocols: ['chat'], channels },
-  ];
-
-  const [read] = await modelsFrom(list, { credential: async () => 'secret', prices: undefined });
-
-  expect(read?.channels.map(({ baseUrl }) => baseUrl)).toEqual([
-    'https://contoso-eu.openai.azure.com/openai/v1',
-    'https://contoso.openai.azure.com/openai',
-  ]);
 });

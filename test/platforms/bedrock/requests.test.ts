@@ -197,26 +197,34 @@ describe('on mantle, Claude', () => {
 });
 
 describe('Claude Platform on AWS', () => {
+  const official = (): AnthropicAws =>
+    new AnthropicAws({
+      ...{ awsRegion: region, apiKey, baseURL: recorder.origin, workspaceId, maxRetries: 0 },
+    });
+  const channel = (): Partial<Channel> => ({
+    ...bedrock({ region, kind: 'anthropic', workspaceId, baseUrl: `${recorder.origin}/v1` }),
+    credential: apiKey,
+  });
+
   it.each(Object.keys(calls))('%s', async (name) => {
     const params = calls[name] ?? hello;
-    const baseURL = recorder.origin;
-    const official = new AnthropicAws({
-      awsRegion: region,
-      apiKey,
-      baseURL,
-      workspaceId,
-      maxRetries: 0,
-    });
-    await official.messages.create({ ...params, model: modelId });
-    const theirs = recorder.last();
-    const channel = {
-      ...bedrock({ region, kind: 'anthropic', workspaceId, baseUrl: `${baseURL}/v1` }),
-      credential: apiKey,
-    };
+    for (const stream of [false, true]) {
+      await official().messages.create({ ...params, model: modelId, stream });
+      const theirs = recorder.last();
 
-    compare(await recorder.throughGateway(channel, params), theirs);
-    expect(recorder.last().headers['anthropic-workspace-id']).toBe(workspaceId);
-    expect(recorder.last().headers.authorization).toBe(theirs.headers.authorization);
+      compare(await recorder.throughGateway(channel(), { ...params, stream }), theirs);
+      expect(recorder.last().headers['anthropic-workspace-id']).toBe(workspaceId);
+      expect(recorder.last().headers.authorization).toBe(theirs.headers.authorization);
+    }
+  });
+
+  it('counts tokens', async () => {
+    const params = { messages: hello.messages };
+    await official().messages.countTokens({ ...params, model: modelId });
+    const theirs = recorder.last();
+    const path = '/v1/messages/count_tokens';
+
+    compare(await recorder.throughGateway(channel(), params, { path }), theirs);
   });
 });
 
