@@ -1,9 +1,5 @@
 // suite: quick
-<<<<<<< HEAD
 /** Whatever members a request for Claude has, in any order: all that its host refuses go. */
-=======
-/** Whatever members a request for Claude has, in whatever order: all that its host refuses go. */
->>>>>>> main
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { spliceMembers } from '../../src/bytes/body/splice.ts';
