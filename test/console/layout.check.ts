@@ -2,8 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser } from './browser/browser.ts';
-import { wellNow } from './fakes/data.ts';
 import { openedPage } from './browser/opened-page.ts';
+import { wellNow } from './fakes/data.ts';
 import { hostileNow, placeText } from './fakes/texts-of-others.ts';
 
 let browser: Browser;

@@ -2,8 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { axeFindings, startBrowser } from './browser/browser.ts';
-import { issueKeys } from './fakes/keys.ts';
 import { looks, openedPage } from './browser/opened-page.ts';
+import { issueKeys } from './fakes/keys.ts';
 
 let browser: Browser;
 

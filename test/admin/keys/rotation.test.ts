@@ -7,8 +7,8 @@ import {
   referTo,
   responsesGateway,
 } from '../../stages/references/responses-gateway.ts';
-import { adminSetup } from '../admin-host.ts';
 import { runsOf } from '../../support/sample.ts';
+import { adminSetup } from '../admin-host.ts';
 
 const dayMs = 86_400_000;
 const yearMs = 365 * dayMs;

@@ -3,8 +3,8 @@
  * goes together into the next one. A worker that died is started again.
  */
 import type { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../../../ports/call-options.ts';
 import { thrownCode } from '../../../events/thrown.ts';
+import { StoreUnavailable } from '../../../ports/call-options.ts';
 import type { InputOf, OperationName, PerformOptions, ResultOf } from '../operations.ts';
 import {
   type FromWorker,

@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { perKey } from '../../../../src/index.ts';
-import { type Credential, tenants, users } from '../../keys/tenants.ts';
 import { runsOf } from '../../../support/sample.ts';
+import { type Credential, tenants, users } from '../../keys/tenants.ts';
 
 const minute = 60_000;
 
