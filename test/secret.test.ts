@@ -156,7 +156,7 @@ describe('an issued key', () => {
       [{ rates: [{ ...limit, perMinute: 5 }] }],
       'does not exist. Take it out',
     ],
-    ['options.limit', [{ limit: 5n }], 'does not exist. Take it out, or look for its name in'],
+    ['options.limit', [{ limit: 5n }], 'does not exist. Did you mean limitNanos?'],
   ];
 
   it.each(rows)('is refused for %s, with the remedy', (place, wrong, message) => {

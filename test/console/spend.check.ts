@@ -21,13 +21,14 @@ describe('the dates', () => {
     await page.getByText('The last hour:').waitFor();
 
     await page.getByRole('button', { name: 'Dates', exact: true }).press('Enter');
-    const preset = page.getByRole('link', { name: 'Yesterday' });
+    const preset = page.getByRole('link', { name: 'Today' });
     await preset.waitFor();
     await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await page.getByText('Yesterday, 22 November 2026 (UTC):').waitFor();
+    await page.getByText('Today, 23 November 2026 (UTC):').waitFor();
     expect(await preset.isVisible()).toBe(false);
+    await page.getByRole('link', { name: 'Yesterday' }).click();
+    await page.getByText('Yesterday, 22 November 2026 (UTC):').waitFor();
 
     await page.getByRole('link', { name: 'Now', exact: true }).click();
     await page.getByRole('navigation', { name: 'Range of time' }).getByText('24h').waitFor();

@@ -62,7 +62,12 @@ const rows: readonly (readonly [
     [undefined, 5, -1n].map((limitNanos) => [limit, { ...limit, limitNanos }]),
     "must be a bigint of nanos, such as money('0.15'), from 0n to 2^53 − 1",
   ],
-  ['memoryQuotaStore', 'limits[0].limit', [[{ ...limit, limit: 5n }]], 'does not exist. Take it'],
+  [
+    'memoryQuotaStore',
+    'limits[0].limit',
+    [[{ ...limit, limit: 5n }]],
+    'does not exist. Did you mean limitNanos?',
+  ],
   ['memoryRateLimiter', 'maxBuckets', notCounts, count],
   ['memoryRateLimiter', 'clock', [null, {}], 'with now(), monotonicMs(), every()'],
   ['memoryRateLimiter', 'points', [5], 'does not exist. Take it out, or look for its name in'],

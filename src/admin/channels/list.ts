@@ -134,5 +134,5 @@ export function checkKnown({ stores: { catalog }, gateway }: AdminDeps, channelI
 }
 
 export function noChannel(channelId: string): AdminError {
-  return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}"..`);
+  return new AdminError('not_found', `There is no channel "${channelId.slice(0, 128)}".`);
 }

@@ -69,7 +69,7 @@ function modelsWith(
   const message =
     modelId === undefined
       ? 'The channel has wildcards only, which name no model.'
-      : `The channel does not serve a model "${modelId.slice(0, 128)}"..`;
+      : `The channel does not serve a model "${modelId.slice(0, 128)}".`;
   throw invalid('modelId', message);
 }
 

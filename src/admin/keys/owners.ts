@@ -207,7 +207,7 @@ async function ownerOf(deps: AdminDeps, id: string): Promise<KeyOwner> {
 }
 
 function noOwner(id: string): never {
-  throw new AdminError('not_found', `There is no owner "${id.slice(0, 64)}"..`);
+  throw new AdminError('not_found', `There is no owner "${id.slice(0, 64)}".`);
 }
 
 function ownersIn({ stores: { keys } }: AdminDeps) {

@@ -111,7 +111,7 @@ export function cannot(what: string): AdminError {
 }
 
 export function noKey(id: string): AdminError {
-  return new AdminError('not_found', `There is no key "${id.slice(0, 64)}"..`);
+  return new AdminError('not_found', `There is no key "${id.slice(0, 64)}".`);
 }
 
 export async function keyOf({ stores: { keys } }: AdminDeps, id: string): Promise<ApiKey> {

@@ -18,23 +18,27 @@ import {
 } from './range.ts';
 import type { Route } from './route.ts';
 
+/** One click away, because they are what is looked at most; the others are in the menu. */
+const links: readonly Range[] = [...shortRanges, 'yesterday'];
+const others = namedRanges.filter((name) => !links.includes(name));
+
 /** Those of live figures, or any days of the usage log. */
 export type Ranges = 'live' | 'days';
 
 export function rangePicker(page: PageContext) {
-  const links = el('span', { class: 'range-links' });
+  const list = el('span', { class: 'range-links' });
   const dates = datesMenu(page);
-  const node = el('nav', { class: 'ranges', 'aria-label': 'Range of time' }, links, dates.nodes);
+  const node = el('nav', { class: 'ranges', 'aria-label': 'Range of time' }, list, dates.nodes);
   return {
     node,
     show: (route: Route, ranges: Ranges | undefined): void => {
       node.hidden = ranges === undefined;
       const isLive = ranges === 'live';
       const shown = isLive ? liveRangeOf(route.range) : route.range;
-      const offered: readonly Range[] = isLive ? liveRanges : shortRanges;
+      const offered: readonly Range[] = isLive ? liveRanges : links;
       refill(
-        links,
-        offered.map((range) => rangeLink(page, range, shown, range)),
+        list,
+        offered.map((range) => rangeLink(page, range, shown, rangeText(range))),
       );
       dates.show(route, isLive);
     },
@@ -73,15 +77,15 @@ function datesMenu(page: PageContext) {
   return {
     nodes: [opener, menu],
     show: ({ range }: Route, isLive: boolean): void => {
-      const isShort = shortRanges.some((short) => short === range);
+      const isLinked = links.includes(range);
       opener.hidden = isLive;
-      refill(opener, isShort ? 'Dates' : rangeText(range));
-      opener.setAttribute('aria-label', isShort ? 'Dates' : `Dates: ${rangeText(range)}`);
-      opener.classList.toggle('chosen', !isShort);
+      refill(opener, isLinked ? 'Dates' : rangeText(range));
+      opener.setAttribute('aria-label', isLinked ? 'Dates' : `Dates: ${rangeText(range)}`);
+      opener.classList.toggle('chosen', !isLinked);
       menu.hidePopover();
       refill(
         presets,
-        namedRanges.map((name) => rangeLink(page, name, range, rangeText(name))),
+        others.map((name) => rangeLink(page, name, range, rangeText(name))),
       );
       const { fromMs, toMs } = windowOf(range, page.nowMs());
       from.input.value = dayOf(fromMs);
