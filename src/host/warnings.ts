@@ -64,7 +64,7 @@ function warningOf(event: GatewayEvent): HostWarning | undefined {
         message:
           'The quota store did not accept the end of a call for 15 minutes, or until the gateway ' +
           `closed, and the charge of the request ${event.requestId} is lost. ` +
-          'Check the store, and compare it with the usage log, using `reconcile`..',
+          'Check the store, and compare it with the usage log, using `reconcile`.',
       };
     default:
       return undefined;
