@@ -149,12 +149,18 @@ function parsed(command: Command, args: readonly string[], options: Command['opt
     return [name, { type, multiple: isList }] as const;
   });
   try {
-    return parseArgs({
+    const { tokens, ...rest } = parseArgs({
       args: [...args],
       options: Object.fromEntries(types),
       allowPositionals: true,
       strict: true,
+      tokens: true,
     });
+    // Otherwise the last one would count, and nobody would learn that the others did not.
+    const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
+    const twice = names.find((name, at) => names.indexOf(name) < at && !options[name]?.isList);
+    if (twice !== undefined) throw new Error(`--${twice} is given twice`);
+    return rest;
   } catch (error) {
     const reason = isError(error) ? (error.message.split('. ')[0] ?? '') : '';
     throw usageError(`${reason.replace(/\.$/, '')}. ${seeHelp(command)}`);

@@ -59,7 +59,7 @@ type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
 /**
  * A listener that writes one line for each event: `gateway.subscribe(logEvents(pino()))`, or the
  * option `onEvent`. Calls are `info`, refusals `warn`, what loses money or data `error`;
- * docs/logging.md has the level of each event. A port that fails has one line a second, whose
+ * docs/events.md has the level of each event. A port that fails has one line a second, whose
  * `repeats` is the number of failures that it stands for.
  *
  * @throws ConfigurationError if the logger has none of these shapes, or the level is unknown

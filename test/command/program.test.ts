@@ -70,6 +70,7 @@ describe('npx tollgate', () => {
     [['--versions'], 'must be a command'],
     [['serve', '--nonsense'], 'See npx tollgate serve --help'],
     [['serve', 'extra'], 'one argument too many'],
+    [['usage', '--by', 'key', '--by', 'group'], '--by is given twice'],
     [['serve', '--config', 'none.json'], "none.json can't be read (ENOENT)"],
     [['keys', 'list', '--config', 'memory.json'], 'no command can reach them'],
     [['usage', '--config', 'memory.json'], 'no command can reach them'],

@@ -124,4 +124,25 @@ describe('fail-over between platforms', () => {
       expect(body.tools).toMatchObject([{ cache_control: { type: 'ephemeral' } }]);
     }
   });
+
+  it('keeps a session at one of them, and spreads sessions over all', async () => {
+    const sessions = Array.from({ length: 40 }, (_, index) => `session-${index}`);
+    const calls = sessions.flatMap((session) => [session, session, session]);
+    const channels = places.map((place) => channel({ ...place, stickyBy: 'session' }));
+    const { call, records, ended } = gatewayInProcess({
+      models: [model({ protocols: ['messages'], allow: { container: true }, channels })],
+      handlers: calls.map(() => replies),
+    });
+    for (const session of calls) {
+      const headers = { ...request.headers, 'x-claude-code-session-id': session };
+      await call({ ...request, headers });
+    }
+    await ended(calls.length);
+
+    const used = sessions.map((_, index) =>
+      records.slice(3 * index, 3 * index + 3).map(({ channelId }) => channelId),
+    );
+    for (const ids of used) expect(new Set(ids).size).toBe(1);
+    expect(new Set(used.flat()).size).toBe(places.length);
+  });
 });

@@ -13,9 +13,15 @@ const places: Readonly<Record<string, Partial<Channel>>> = {
   runtime: bedrock({ kind: 'runtime', region: 'us-east-1' }),
   mantle: bedrock({ kind: 'mantle', region: 'us-east-1' }),
   azure: azure({ kind: 'anthropic', resource: 'contoso' }),
+  aws: bedrock({ kind: 'anthropic', region: 'us-west-2', workspaceId: 'wrkspc_1' }),
 };
 
-async function callWith(place: Partial<Channel>, member: string, strict: boolean) {
+async function callWith(
+  place: Partial<Channel>,
+  member: string,
+  strict: boolean,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const { call, upstream } = gatewayInProcess({
     models: [model({ protocols: ['messages'], strict, channels: [channel(place)] })],
     handlers: [
@@ -29,7 +35,7 @@ async function callWith(place: Partial<Channel>, member: string, strict: boolean
   });
   const messages = '"messages":[{"role":"user","content":"hi"}]';
   const body = `{"model":"chat","max_tokens":9,${messages},${member}}`;
-  const reply = await call({ path: '/v1/messages', body });
+  const reply = await call({ path: '/v1/messages', headers, body });
   const [sent] = upstream.calls;
   return { reply, sent: Buffer.concat([...(sent?.request.body ?? [])]).toString() };
 }
@@ -66,4 +72,13 @@ describe.each(rows)('%s', (member, name, refusedBy) => {
       expect(strict.sent).toBe('');
     }
   });
+});
+
+it.each(Object.keys(places))('an unknown version of the API does not reach %s', async (at) => {
+  const headers = { 'anthropic-version': '2027-01-01' };
+  const { reply, sent } = await callWith(places[at] ?? {}, '"temperature":1', false, headers);
+
+  expect(reply.status).toBe(400);
+  expect(reply.text).toContain('anthropic-version');
+  expect(sent).toBe('');
 });

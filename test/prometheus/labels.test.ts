@@ -12,6 +12,7 @@ import { errorCodes } from '../../src/errors.ts';
 import { failureReasons } from '../../src/failure-reasons.ts';
 import { portNames } from '../../src/ports/port-names.ts';
 import { callOutcomes } from '../../src/ports/usage-sink.ts';
+import { tokenPrice } from '../../src/prices/codec.ts';
 import { anomalyReasons, lapseReasons } from '../../src/prometheus/definitions.ts';
 import { countedTypes } from '../../src/prometheus/record-events.ts';
 import { inTime } from '../stages/ports/failing.ts';
@@ -76,6 +77,26 @@ it('labels are names from the catalog and constants of the gateway', async () =>
     ),
     { numRuns: runsOf(150) },
   );
+});
+
+it('the models of a wildcard share its label', async () => {
+  const names = Array.from({ length: 30 }, (_, index) => `openai/${canary}-${index}`);
+  const listed = {
+    ...model({ id: 'openai/*' }),
+    price: () => tokenPrice({ input: '1', output: '2' }),
+  };
+  const register = new client.Registry();
+  const { gateway, call, ended } = gatewayInProcess({
+    models: [listed],
+    handlers: names.map(() => (up) => up.answer(200, replies.chat)),
+  });
+  prometheusMetrics(gateway, { register });
+  for (const name of names) expect((await call(chat({ model: name }))).status).toBe(200);
+  await ended(names.length);
+
+  const output = await register.metrics();
+  expect(output).not.toContain(canary);
+  expect(labelsOf(output)).toContainEqual({ name: 'model', value: 'openai/*' });
 });
 
 it('a metric that had the model of a request as a label would be found', async () => {

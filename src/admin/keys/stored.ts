@@ -102,7 +102,8 @@ export function serialRunner() {
 export function cannot(what: string): AdminError {
   return notSupported(
     `The key store can't ${what}.`,
-    'Change keys where you keep them: in `keys.fixed`, or in your own tables. ' +
+    'Change keys where you keep them: in `keys.fixed`, or in your own tables, which are listed ' +
+      'once your store has `get` and `page`. ' +
       keepInDatabase(
         'stores.keys',
         'a sqliteKeyStore or postgresKeyStore that createAdmin is given',

@@ -127,8 +127,8 @@ export interface KeyLookupOptions extends CallOptions {
 /** Finds keys. Implemented by the host over its user database, or `memoryKeyStore()`. */
 export interface KeyStore {
   /**
-   * The key that this secret belongs to. Undefined and null mean that there is none, so `rows[0]`
-   * of a query may be the answer: the caller gets 401, and the event `call_refused` has the reason
+   * The key that this secret belongs to. Undefined (and null, from JavaScript) means that there is
+   * none, so `rows[0]` of a query may be the answer: the caller gets 401, and the event `call_refused` has the reason
    * `key_unknown`. The store decides how to digest secrets and must never keep one in plain text.
    * May answer without a promise.
    *
