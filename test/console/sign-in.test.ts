@@ -332,7 +332,7 @@ describe('on a loopback address', () => {
 
 describe("with the host's own sign-in", () => {
   it.each([
-    ['nobody', () => undefined, 401, 'Sign in first.'],
+    ['nobody', () => undefined, 401, 'Sign in as an operator.'],
     [
       'a failure',
       () => Promise.reject(new Error('secret')),

@@ -169,7 +169,7 @@ export async function accessOf<R extends IncomingMessage>(
     throw new AdminError('unavailable', 'The sign-in could not be checked. Try again.', { cause });
   }
   if (access === undefined || access === null) {
-    throw new AdminError('not_signed_in', 'Sign in first.');
+    throw new AdminError('not_signed_in', 'Sign in as an operator.');
   }
   const { actor, can, via } = access;
   if (typeof actor === 'string' && actor !== '' && (can === 'read' || can === 'manage')) {
