@@ -6,6 +6,7 @@ import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import * as imported from 'tollgate';
 import * as importedNode from 'tollgate/node';
+import * as importedPorts from 'tollgate/ports';
 import * as importedTesting from 'tollgate/testing';
 import { withGateway } from './call-gateway.cjs';
 
@@ -14,7 +15,7 @@ const required = require('tollgate');
 const builds = [
   {
     own: { tollgate: imported, node: importedNode, testing: importedTesting },
-    other: required,
+    other: { ...required, ...require('tollgate/ports') },
   },
   {
     own: {
@@ -22,7 +23,7 @@ const builds = [
       node: require('tollgate/node'),
       testing: require('tollgate/testing'),
     },
-    other: imported,
+    other: { ...imported, ...importedPorts },
   },
 ];
 
