@@ -128,8 +128,9 @@ export interface KeyLookupOptions extends CallOptions {
 export interface KeyStore {
   /**
    * The key that this secret belongs to. Undefined (and null, from JavaScript) means that there is
-   * none, so `rows[0]` of a query may be the answer: the caller gets 401, and the event `call_refused` has the reason
-   * `key_unknown`. The store decides how to digest secrets and must never keep one in plain text.
+   * none, so `rows[0]` of a query may be the answer: the caller gets 401, and the event
+   * `call_refused` has the reason `key_unknown`. The store decides how to digest secrets and must
+   * never keep one in plain text.
    * May answer without a promise.
    *
    * The secret is printable ASCII of at most 8 KiB, so it may be a JWT. Answer with an `id` that
