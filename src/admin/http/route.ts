@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { OwnerRateLimits } from '../../ports/keys/key-owner.ts';
-import { quotaPeriods } from '../../ports/keys/key-schema.ts';
+import { quotaPeriods } from '../../ports/keys/key-store.ts';
 import { printableId } from '../../ports/limits/quota-input.ts';
 import type { KeyRateLimits } from '../../ports/limits/rates.ts';
 import { keyRatesSchema, ownerRatesSchema } from '../../ports/limits/rates-schema.ts';

@@ -3,7 +3,7 @@
  * limits, periods and times as text. It runs in browsers too. What is wrong with a text is said in
  * a sentence that follows the name of its option or column.
  */
-import type { PeriodOfLimit } from '../../ports/keys/key-store.ts';
+import { type PeriodOfLimit, quotaPeriods } from '../../ports/keys/key-store.ts';
 import type { AmountPerPeriod, KeyRateLimits } from '../../ports/limits/rates.ts';
 
 const rateForm =
@@ -110,11 +110,9 @@ export function utcTime(text: string): number | string {
   return isReal ? timeMs : 'is a date that does not exist. Correct it.';
 }
 
-const periods = ['total', 'day', 'week', 'month'] as const;
-
 export function periodOf(text: string): Pick<PeriodOfLimit, 'period'> | string {
-  const period = periods.find((known) => known === text);
-  return period === undefined ? `must be one of ${periods.join(', ')}.` : { period };
+  const period = quotaPeriods.find((known) => known === text);
+  return period === undefined ? `must be one of ${quotaPeriods.join(', ')}.` : { period };
 }
 
 export function anchorDayOf(text: string): { readonly anchorDay: number } | string {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { chargePolicy } from '../../charge-policy.ts';
 import { notifyMembers } from '../../notify/check-options.ts';
 import { plainOptions } from '../../plain-options.ts';
-import { quotaPeriods } from '../../ports/keys/key-schema.ts';
+import { quotaPeriods } from '../../ports/keys/key-store.ts';
 import { printableId } from '../../ports/limits/quota-input.ts';
 import { plainResponseOptions } from '../../ports/replies/response-options-schema.ts';
 import {
@@ -257,8 +257,8 @@ const namedToken = strict(`must be { name: "ada", token: "${referenceTo('NAME')}
   can: oneOfThese(['read', 'manage']),
 });
 
-/** Otherwise it would depend on their order what one may do, and whose name the audit trail has. */
-function haveUnlikeTokens({ token, tokens = [] }: AdminTokens): boolean {
+/** Of two entries with one token or name, the first would decide the rights and the audit trail. */
+function areDistinct({ token, tokens = [] }: AdminTokens): boolean {
   const all = token === undefined ? tokens : [...tokens, { name: 'admin.token', token }];
   const names = new Set(all.map(({ name }) => name));
   const secrets = new Set(all.map((one) => one.token));
@@ -296,9 +296,9 @@ const admin = strict('must be an object: { port: 8788 }', {
     ),
   signInFile: path.optional().describe('A file for the sign-in link. Without it: standard error.'),
 })
-  .refine(haveUnlikeTokens, {
+  .refine(areDistinct, {
     path: ['tokens'],
-    message: 'must have different names and tokens, also than admin.token',
+    message: 'must have names and tokens that differ from each other and from admin.token',
   })
   .optional()
   .describe('The console for operators, on a port of its own: docs/command.md#the-console.');

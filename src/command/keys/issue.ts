@@ -67,8 +67,9 @@ function issueOne(given: Given) {
     throw usageError('keys issue needs --limit AMOUNT, --owner ID or both.');
   }
   const period = periodIn(given);
-  if (limit === undefined && period.period !== undefined)
+  if (limit === undefined && period.period !== undefined) {
     throw usageError('--period needs --limit.');
+  }
   const options = {
     group,
     ...stated({
@@ -131,8 +132,9 @@ ${cacheNote}`,
       return [[member, null] as const];
     });
     const change = { ...stated(rights), ...Object.fromEntries(removed) };
-    if (labels === undefined && Object.keys(change).length === 0)
+    if (labels === undefined && Object.keys(change).length === 0) {
       throw nothingToChange('keys edit');
+    }
     return async (opened) => {
       const { keys } = opened.admin;
       const metadata = labels?.((await keys.find(id)).metadata);

@@ -4,10 +4,7 @@ import { maxLines } from '../limits/quota-input.ts';
 import { keyRatesSchema, rateRemedyOf } from '../limits/rates-schema.ts';
 import type { Path } from '../problems.ts';
 import { aName, anId, flag, nanos, oneOf, positive, text } from '../set-up.ts';
-import type { ApiKey, QuotaSubject } from './key-store.ts';
-
-/** The periods of a limit. */
-export const quotaPeriods = ['total', 'day', 'week', 'month'] as const;
+import { type ApiKey, type QuotaSubject, quotaPeriods } from './key-store.ts';
 
 /** A period of a limit. */
 export const period = z.enum(quotaPeriods, oneOf(quotaPeriods));

@@ -5,8 +5,11 @@ import type { Nanos } from '../../money.ts';
 import type { CallOptions, MaybePromise } from '../call-options.ts';
 import type { KeyRateLimits } from '../limits/rates.ts';
 
+/** The periods of a limit. */
+export const quotaPeriods = ['total', 'day', 'week', 'month'] as const;
+
 /** How often a limit begins anew, in UTC: weeks begin on Monday, and `total` never resets. */
-export type QuotaPeriod = 'total' | 'day' | 'week' | 'month';
+export type QuotaPeriod = (typeof quotaPeriods)[number];
 
 /** The period of a limit. */
 export interface PeriodOfLimit {

@@ -12,8 +12,8 @@ import {
   type OwnerTable,
 } from '../../ports/keys/key-owner.ts';
 import type { KeyPage, KeyPageQuery } from '../../ports/keys/key-page.ts';
-import { quotaPeriods } from '../../ports/keys/key-schema.ts';
 import type { ApiKey, KeyStore, PeriodOfLimit, QuotaSubject } from '../../ports/keys/key-store.ts';
+import { quotaPeriods } from '../../ports/keys/key-store.ts';
 import type { KeyRateLimits } from '../../ports/limits/rates.ts';
 import { areKeyRates, areOwnerRates } from '../../ports/limits/rates-schema.ts';
 import { corrupt, flagAt, jsonAt, textAt, textOrNoneAt } from './columns.ts';
