@@ -32,30 +32,34 @@ const testFiles: readonly TestFile[] = readdirSync(join(root, 'test'), { recursi
   .map((path) => ({ path, tags: tagsOf(path) }));
 
 const runs: Readonly<Record<string, (file: TestFile) => boolean>> = {
-  '': ({ tags }) => tags.has('quick') || tags.has('slow'),
+  '': ({ tags }) => tags.has('quick') || tags.has('slow') || tags.has('alone'),
   quick: ({ tags }) => tags.has('quick'),
   searches: ({ tags }) => tags.has('search'),
   generators: ({ path, tags }) => tags.has('search') || isSampled(path),
   services: ({ tags }) => tags.has('services'),
   host: ({ tags }) => tags.has('host'),
   newest: ({ tags }) => tags.has('quick') || tags.has('slow') || tags.has('host'),
-  full: ({ tags }) => !tags.has('alone'),
+  full: () => true,
 };
 
+/** The files of a run: those that may run beside others, and those that run alone. */
+export function filesOf(run = ''): readonly string[] {
+  const isIn = runs[run];
+  if (isIn !== undefined) return pathsOf(isIn);
+  const known = Object.keys(runs).join(', ');
+  throw new Error(`TEST_FORM=${run} is not known: use one of ${known}.`);
+}
+
+const isAlone = new Set(pathsOf(({ tags }) => tags.has('alone')));
 /** The files of this run that may run beside others. */
-export const together: readonly string[] = pathsOf(runs[form ?? ''] ?? unknownForm());
+export const together: readonly string[] = filesOf(form).filter((path) => !isAlone.has(path));
 /** Those that measure the process: they run last, one at a time. */
-export const alone: readonly string[] =
-  form === undefined || form === 'full' ? pathsOf(({ tags }) => tags.has('alone')) : [];
+export const alone: readonly string[] = filesOf(form).filter((path) => isAlone.has(path));
 /** Those that would keep the other workers waiting at the end. */
 export const first: readonly string[] = pathsOf(({ tags }) => tags.has('first'));
 
 function pathsOf(isIn: (file: TestFile) => boolean): readonly string[] {
   return testFiles.filter(isIn).map(({ path }) => path);
-}
-
-function unknownForm(): never {
-  throw new Error(`TEST_FORM=${form} is not known: use one of ${Object.keys(runs).join(', ')}.`);
 }
 
 function tagsOf(path: string): ReadonlySet<Tag> {

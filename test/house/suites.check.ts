@@ -3,10 +3,9 @@
  * test:services`, as its first line says, and by Node 22 and 24 if a host or the runtime can
  * change what it sees.
  */
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readText, repoFiles, resolveImport, root } from './sources.ts';
+import { filesOf } from '../suites.ts';
+import { readText, repoFiles, resolveImport } from './sources.ts';
 
 const scripts: unknown = JSON.parse(readText('package.json')).scripts;
 const files = repoFiles().filter(
@@ -20,7 +19,7 @@ it('each test file is in one run', () => {
   for (const path of files) {
     expect([path, runs.filter((run) => run.has(path)).length]).toEqual([path, 1]);
   }
-}, 120_000);
+});
 
 it('what opens sockets, starts processes or mounts hosts runs on every Node', () => {
   const lines = files.map((path) => [path, readText(path).split('\n')[0] ?? ''] as const);
@@ -65,18 +64,7 @@ function valueImports(path: string): readonly string[] {
 
 /** The files that a script of package.json runs, which must be plain `vitest run`. */
 function runBy(name: string): ReadonlySet<string> {
-  const command = String(Reflect.get(Object(scripts), name)).split(' ');
-  const at = command.indexOf('vitest');
-  const variables = command.slice(0, at).map((word) => word.split('='));
-  expect(command.slice(at)).toEqual(['vitest', 'run']);
-  const { TEST_FORM: _form, ...others } = process.env;
-  const listed = execFileSync(
-    process.execPath,
-    [join(root, 'node_modules/vitest/vitest.mjs'), 'list', '--filesOnly', '--json'],
-    { cwd: root, env: { ...others, ...Object.fromEntries(variables) }, encoding: 'utf8' },
-  );
-  const list: readonly { readonly file: string }[] = JSON.parse(
-    listed.slice(listed.indexOf('[\n'), listed.lastIndexOf(']') + 1),
-  );
-  return new Set(list.map(({ file }) => file.slice(file.indexOf('/test/') + 1)));
+  const command = String(Reflect.get(Object(scripts), name));
+  expect(command).toMatch(/(?:^| )vitest run$/);
+  return new Set(filesOf(/\bTEST_FORM=(\w+)/.exec(command)?.[1]));
 }

@@ -24,8 +24,10 @@ export interface Growth {
   readonly steps: readonly [number, number];
 }
 
-/** So many characters that a part repeated up to a hundred times counts as bounded. */
-export const length = 500;
+/** A part repeated up to so many times counts as bounded. */
+const maxBoundedRepeats = 100;
+/** So many characters that a bounded part can't fill them. */
+export const length = 5 * maxBoundedRepeats;
 /** The work on four times the text: fourfold if it is linear, sixteenfold if it is quadratic. */
 const maxFactor = 8;
 /** Enough for any linear expression; an exponential one never ends. */
@@ -44,6 +46,7 @@ const usual =
 
 /** Finds an attack on which the work of an expression grows faster than the text. */
 export function superlinearGrowth(matcher: Matcher): Growth | undefined {
+  if (!hasLoop(matcher.pattern)) return undefined;
   for (const attack of worstAttacks(matcher, trials)) {
     const one = matcher.steps(textOf(attack, length), maxSteps);
     const limit = maxFactor * one + 1;
@@ -51,6 +54,17 @@ export function superlinearGrowth(matcher: Matcher): Growth | undefined {
     if (four >= limit) return { attack, steps: [one, four] };
   }
   return undefined;
+}
+
+/** Whether its repetitions, inside of one another at worst, may read more than a bounded part. */
+function hasLoop(pattern: AST.Pattern): boolean {
+  let repeats = 1;
+  visitRegExpAST(pattern, {
+    onQuantifierEnter: ({ max }) => {
+      repeats *= Math.max(1, max);
+    },
+  });
+  return repeats > maxBoundedRepeats;
 }
 
 /** The attacks that cost the most on a short text. */
