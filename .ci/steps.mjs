@@ -1,4 +1,7 @@
-/** The steps of `npm run verify`, in the order in which they begin. */
+/**
+ * The steps of `npm run verify`, in the order in which they begin: the long ones of one core early,
+ * so that others of one core run beside them.
+ */
 
 const clients = 'vitest run --config test/clients/vitest.config.ts';
 const fuzz = 'vitest run --config test/fuzz/vitest.config.ts';
@@ -15,10 +18,31 @@ export const steps = [
   { name: 'install Node 26', run: '.ci/node 26', cores: 0 },
   { name: 'install clients', run: 'npm run install:clients', cores: 0 },
   { name: 'install OpenTelemetry', run: 'npm run install:opentelemetry', cores: 0 },
+  { name: 'build', run: 'npm run build', cores: 1 },
   { name: 'lint', run: 'npm run lint', cores: 1, report: 'house-v20' },
+  {
+    name: 'console',
+    run: 'npm run test:console',
+    cores: 1,
+    after: ['build', 'install services'],
+    report: 'console-v20',
+  },
   { name: 'types', run: 'npm run types', cores: 1 },
   { name: 'knip', run: 'npm run knip', cores: 1 },
-  { name: 'build', run: 'npm run build', cores: 1 },
+  ...['20', '22', '24', '26'].map((version) => ({
+    name: `fuzz on Node ${version}`,
+    run: `.ci/on-node ${version} ${fuzz}`,
+    cores: 1,
+    after: version === '20' ? [] : [`install Node ${version}`],
+    report: `fuzz-v${version}`,
+  })),
+  {
+    name: 'OpenTelemetry',
+    run: '.ci/on-node 24 npm run test:opentelemetry',
+    cores: 1,
+    after: ['install OpenTelemetry', 'install Node 24'],
+    report: 'opentelemetry-v24',
+  },
   {
     name: 'package',
     run: 'npm run check:package',
@@ -42,20 +66,6 @@ export const steps = [
     report: 'services-v20',
   },
   {
-    name: 'console',
-    run: 'npm run test:console',
-    cores: 1,
-    after: ['build', 'install services'],
-    report: 'console-v20',
-  },
-  ...['20', '22', '24', '26'].map((version) => ({
-    name: `fuzz on Node ${version}`,
-    run: `.ci/on-node ${version} ${fuzz}`,
-    cores: 1,
-    after: version === '20' ? [] : [`install Node ${version}`],
-    report: `fuzz-v${version}`,
-  })),
-  {
     name: 'kill',
     run: 'KILL_SECONDS=5 npm run test:kill',
     cores: 2,
@@ -75,13 +85,6 @@ export const steps = [
     cores: 2,
     after: ['install clients', 'install Node 24'],
     report: 'clients-v24',
-  },
-  {
-    name: 'OpenTelemetry',
-    run: '.ci/on-node 24 npm run test:opentelemetry',
-    cores: 1,
-    after: ['install OpenTelemetry', 'install Node 24'],
-    report: 'opentelemetry-v24',
   },
   ...['22', '24'].map((version) => ({
     name: `tests on Node ${version}`,
