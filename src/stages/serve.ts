@@ -5,6 +5,7 @@
 
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
+import { type GatewayError, withDetails } from '../errors.ts';
 import { ignoreErrors } from '../host/streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { JsonObject } from '../json.ts';
@@ -217,7 +218,7 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
     // The usage record is written before the error is sent, because the error may point to it.
     const answer = answerOf(error, reason, admitted.route.caller);
     await settlement.close({ ...answer, ending, countedTokens, usage });
-    throw error;
+    throw held.copy === undefined || ending === 'not_run' ? error : failedForGood(error);
   } catch (error) {
     // The attempt of a streamed reply was still running, because it ends with its stream.
     if (outcome !== undefined && 'reply' in outcome) {
@@ -228,4 +229,9 @@ async function callAndSettle(held: Held, shared: Shared): Promise<GatewayRespons
     await settlement.close({ ...answerToThrown(error, admitted.route.caller), ending });
     throw error;
   }
+}
+
+/** The error of a call that its key never runs again: a retry would only get it once more. */
+function failedForGood(error: GatewayError): GatewayError {
+  return withDetails(error, { shouldRetry: false, retryAfterMs: undefined });
 }

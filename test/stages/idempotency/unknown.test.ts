@@ -40,10 +40,20 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
     const second = await call(keyed(sampleRequests[kind]));
 
     expect([first.status, second.status]).toEqual([status, status]);
+    expect([first.headers['x-should-retry'], first.headers['retry-after']]).toEqual(['false', undefined]);
     expectsNoRetry(second, first);
     expect(upstream.calls).toHaveLength(1);
     expect(records).toHaveLength(1);
     expect(await state()).toEqual(before);
+  });
+
+  it('after a 503 does not ask its first caller to retry', async () => {
+    const busy: CallHandler = (up) => up.answer(503, {}, { 'retry-after': '1' });
+    const { call } = gatewayInProcess({ handlers: [busy] });
+
+    const { headers } = await call(keyed(sampleRequests[kind]));
+
+    expect([headers['x-should-retry'], headers['retry-after']]).toEqual(['false', undefined]);
   });
 
   it('is unknown in the store before its caller gets the error', async () => {
