@@ -67,7 +67,10 @@ export function budgetReached(
   const shown = Object.entries(event.metadata ?? {}).filter(([name]) => listed.includes(name));
   const span = period === '' ? '' : ` for ${period}`;
   const left = `${formatMoney(usedNanos)} of ${formatMoney(limitNanos)} used`;
-  const level = percent === 100 ? 'is used up' : `has reached ${percent} %`;
+  // Level 100 is also reported where the rest is too small for a call.
+  const isUsedUp = percent === 100 && usedNanos >= limitNanos;
+  const reached = percent === 100 ? 'has too little left for a call' : `has reached ${percent} %`;
+  const level = isUsedUp ? 'is used up' : reached;
   return messageOf(
     {
       type: 'budget.reached',

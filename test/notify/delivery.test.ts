@@ -47,6 +47,19 @@ describe('a notification', () => {
     expect(failures).toEqual([]);
   });
 
+  it.each([
+    [10_000_000_000n, 'is used up: 10 of 10 used.'],
+    [9_700_000_000n, 'has too little left for a call: 9.7 of 10 used.'],
+  ])('of level 100 says what %s used means', async (usedNanos, text) => {
+    const receiver = await startReceiver();
+    const { emit } = notifying(receiver.url);
+
+    emit(level({ percent: 100, usedNanos }));
+    await receiver.count(1);
+
+    expect(receiver.received[0]?.text).toContain(`The budget team for 2026-01 ${text}`);
+  });
+
   it('has a signature for each of two secrets', async () => {
     const receiver = await startReceiver();
     const secrets = [otherSecret, secret] as const;

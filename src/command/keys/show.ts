@@ -55,7 +55,7 @@ export const list: Command = keyCommand({
       const none =
         Object.keys(query).length > 0
           ? 'No key matches. Leave out --find, --group, --owner or --disabled to see more.'
-          : 'There are no keys yet. npx tollgate keys issue makes one.';
+          : 'No keys are stored here. npx tollgate keys issue makes one.';
       if (json) printJson(around, { data: all });
       else around.out(keyTable(all, around.clock.now(), none));
     };

@@ -99,7 +99,7 @@ describe('tollgate keys list', () => {
     const owned = await call('keys', 'list', '--owner', 'team-search');
     const none = await call('keys', 'list', '--find', 'eve');
 
-    expect(empty.out).toBe('There are no keys yet. npx tollgate keys issue makes one.\n');
+    expect(empty.out).toBe('No keys are stored here. npx tollgate keys issue makes one.\n');
     expect(user.out).toMatch(/^ada .* user=user-7@example\.com$/m);
     expect(user.out).not.toMatch(/^bob /m);
     expect(team.out).toMatch(/^bob +team-search +staff /m);
