@@ -202,8 +202,8 @@ export const guardedRows: readonly GuardedRow[] = [
     places: ['file_id', 'file_ids', 'attachments', 'tools[].input_image_mask.file_id'],
     toolTypes: ['container_upload'],
   }),
-  reach('container', 'names property of the upstream account', { places: ['container'] }),
-  reach('thread', 'names property of the upstream account', {
+  reach('container', 'names a container of the upstream account', { places: ['container'] }),
+  reach('thread', 'refers to what the upstream account stores', {
     places: [
       ...['thread', 'thread_id', 'assistant_id', 'conversation'],
       ...['prompt_cache_options.comparison_response_id', 'diagnostics.previous_message_id'],
@@ -214,7 +214,7 @@ export const guardedRows: readonly GuardedRow[] = [
     toolTypes: ['mcp'],
     isSwitch: true,
   }),
-  reach('file_search', 'searches property of the upstream account', {
+  reach('file_search', 'searches files of the upstream account', {
     places: ['data_sources', 'tools[].file_search', 'tools[].retrieval'],
     toolTypes: [
       ...['file_search', 'retrieval', 'collections_search', 'document_library'],

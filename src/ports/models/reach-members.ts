@@ -1,7 +1,7 @@
 /** The members of requests that reach beyond the call, and which of them a model allows. */
 
 /**
- * Members of a request that reach beyond the call: they name another model, property of the
+ * Members of a request that reach beyond the call: they name another model, what belongs to the
  * upstream account, or a server that the caller chooses. They are refused on every model unless its
  * record allows them (`Model.allow`). `other_tools` are tools that are not known to run at the
  * caller and have no row of their own; a free model accepts those without a vendor's prefix.
