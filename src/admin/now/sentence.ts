@@ -1,5 +1,5 @@
 /** How the gateway is doing, in one sentence and a short list, worst first. */
-import { type PortName, portNames } from '../../ports/port-names.ts';
+import { type PortName, portNames } from '../../ports/port-failure.ts';
 import type { GatewayStatus } from '../../stages/status.ts';
 import { explainedRefusal } from '../calls/summary.ts';
 import type { ChannelRow, ModelChannels } from '../channels/list.ts';

@@ -27,8 +27,9 @@ ALTER TABLE "tollgate".schema_versions ADD COLUMN oldest_compatible integer NOT 
 `;
 
 /**
- * Ended reservations are deleted after an hour, rows never. Amounts are nanos as bigint; times are Unix milliseconds of the server's clock. Keys begin with
- * the most selective column, so that even a plan made while a table was empty is a good one.
+ * Ended reservations are deleted after an hour, rows never. Amounts are nanos as bigint; times are
+ * Unix milliseconds of the server's clock. Keys begin with the most selective column, so that even
+ * a plan made while a table was empty is a good one.
  */
 export const quotaTables = `
 -- One row per subject and period. No limit where the row was created by a charge.
