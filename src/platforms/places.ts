@@ -60,7 +60,7 @@ export function isOnlyV1({ kind, kinds = {} }: AzurePlatform): boolean {
 }
 
 /** @throws ConfigurationError with an example */
-export function checkPlatform(maker: string, options: unknown, example: string): void {
+function checkPlatform(maker: string, options: unknown, example: string): void {
   if (typeof options === 'object' && options !== null && 'kind' in options) return;
   throw new ConfigurationError(`${maker}(): options must be an object such as ${example}.`);
 }
