@@ -1,5 +1,12 @@
-/** The gateway: its public methods, and the state that they change. */
+/**
+ * The gateway: its public methods, and the state that they change. It is closed in order: first the
+ * calls, then what is still to be delivered to the stores, then the sockets.
+ */
+
+import type { Clock } from './clock.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
+import { UpstreamError } from './errors.ts';
+import type { EventEmitter } from './events/emitter.ts';
 import type { EventListener } from './events/events.ts';
 import type { EventSource } from './events/filter.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -7,21 +14,25 @@ import type { GatewayHandler } from './http.ts';
 import { type Settings, settingsOf } from './options.ts';
 import type { ChannelSwitch } from './ports/cluster-store.ts';
 import type { Channel, Model } from './ports/models/catalog.ts';
-import type { UsageRecord } from './ports/usage-sink.ts';
+import type { UpstreamClient } from './ports/upstream-client.ts';
+import type { UsageRecord, UsageSink } from './ports/usage-sink.ts';
 import { type Routes, routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { countedRepeats } from './repeats.ts';
 import { answering } from './stages/answer.ts';
 import { type ChannelTest, testChannel } from './stages/channel-test.ts';
-import type { ClusterStatus, SwitchPlace } from './stages/cluster.ts';
+import type { Cluster, ClusterStatus, SwitchPlace } from './stages/cluster.ts';
 import { type GatewayParts, type GatewayState, gatewayParts } from './stages/gateway-parts.ts';
+import { isAnything } from './stages/ports/port-answers.ts';
 import { portCalls } from './stages/ports/port-calls.ts';
+import type { RefusalRecorder } from './stages/record-refusals.ts';
+import type { RunningCalls } from './stages/running.ts';
+import type { Outbox } from './stages/settle/outbox.ts';
 import {
   type ResolveResult,
   resolveUnknown,
   type UnknownResolution,
 } from './stages/settle/resolve-unknown.ts';
-import { shutDown } from './stages/shut-down.ts';
 import type { GatewayStatus } from './stages/status.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';
 
@@ -209,4 +220,94 @@ function updateCurrent(current: Current, change: Partial<GatewayOptions>, routes
 
 function varyOf(routes: Routes, settings: Settings): string {
   return routes.varyingHeaders(settings).join(', ');
+}
+
+interface ShutDownDeps {
+  readonly calls: RunningCalls;
+  readonly outbox: Outbox;
+  readonly refusals: Pick<RefusalRecorder, 'flush' | 'abandon'>;
+  readonly cluster: Pick<Cluster, 'leave'>;
+  readonly usage: UsageSink | undefined;
+  readonly upstream: UpstreamClient;
+  readonly events: Pick<EventEmitter, 'emit' | 'closeListeners'>;
+  readonly clock: Clock;
+  readonly stopTimer: () => void;
+}
+
+const defaultDrainMs = 10_000;
+/** The longest delay of a timer, 24 days: `Infinity` would make it fire immediately. */
+const maxDrainMs = 2 ** 31 - 1;
+/** How long calls that were cut, and stores that are down, may take to finish. */
+const graceMs = 2_000;
+const retryMs = 500;
+/** How long a usage sink may take to write what it has buffered. */
+const flushMs = 10_000;
+const listenersMs = 10_000;
+
+/**
+ * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
+ * the gateway's resources. A store that is down has the rest of that time to recover. Never
+ * rejects: a sink that can't be flushed is reported.
+ */
+async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
+  const { calls, outbox, refusals, cluster, usage, upstream, events, clock, stopTimer } = deps;
+  const ports = portCalls(
+    { requestId: undefined },
+    { clock, storeTimeoutMs: flushMs },
+    events.emit,
+  );
+  const drainUntilMs = clock.monotonicMs() + drainWaitMs(drainMs);
+  await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
+  calls.abortAll(new UpstreamError('body', 'draining'));
+  await waitAtMost(graceMs, calls.idle(), clock);
+  stopTimer();
+  const leftMs = drainUntilMs - clock.monotonicMs();
+  await deliver(outbox, Math.max(leftMs, graceMs), clock);
+  outbox.abandon();
+  await waitAtMost(graceMs, Promise.all([refusals.flush(), cluster.leave()]), clock);
+  try {
+    await ports.ask('usage', 'close', isAnything, () => usage?.close());
+  } catch {
+    // `ports.ask` has reported it.
+  }
+  await waitAtMost(graceMs, closeClient(upstream), clock);
+  refusals.abandon();
+  // Last, because all of the above may emit events.
+  await waitAtMost(listenersMs, events.closeListeners(), clock);
+}
+
+function drainWaitMs(drainMs: number = defaultDrainMs): number {
+  const waitMs = Math.min(Math.max(drainMs, 1), maxDrainMs);
+  return Number.isNaN(waitMs) ? defaultDrainMs : waitMs;
+}
+
+async function deliver(outbox: Outbox, forMs: number, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + forMs;
+  for (;;) {
+    await waitAtMost(Math.max(1, untilMs - clock.monotonicMs()), outbox.flush(), clock);
+    const leftMs = untilMs - clock.monotonicMs();
+    if (leftMs <= 0 || outbox.waiting().waiting === 0) return;
+    await waitAtMost(Math.min(retryMs, leftMs), new Promise(() => {}), clock);
+  }
+}
+
+async function closeClient(upstream: UpstreamClient): Promise<void> {
+  try {
+    await upstream.close();
+  } catch {
+    // A host's own client failed to close; the gateway can't do more.
+  }
+}
+
+function waitAtMost(waitMs: number, done: Promise<unknown>, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.every(waitMs, () => {
+      stop();
+      resolve();
+    });
+    void done.then(() => {
+      stop();
+      resolve();
+    });
+  });
 }

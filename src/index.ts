@@ -36,9 +36,8 @@ export {
   type TokenPrice,
   type Usage,
 } from './money.ts';
-export { azure } from './platforms/azure.ts';
 export { bedrock } from './platforms/bedrock/bedrock.ts';
-export { vertex } from './platforms/vertex.ts';
+export { azure, vertex } from './platforms/places.ts';
 export type {
   ApiKey,
   KeyRequest,

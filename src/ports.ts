@@ -103,7 +103,7 @@ export type {
   VertexPlatform,
 } from './ports/models/platform.ts';
 export type { AllowedMembers, ReachMember } from './ports/models/reach-members.ts';
-export type { PortName } from './ports/port-names.ts';
+export type { PortName } from './ports/port-failure.ts';
 export type { RecordedRefusals, RefusalLog } from './ports/refusal-log.ts';
 export type {
   AbandonInput,

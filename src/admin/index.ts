@@ -86,9 +86,9 @@ export { adminOpenApi, type OpenApiDocument } from './http/openapi.ts';
 export type { AdminAccess, AdminSession, Authorize } from './http/request.ts';
 export type { TopUp } from './keys/balance-changes.ts';
 export type { BatchRow, IssuedBatch } from './keys/batch.ts';
-export type { KeyEdit } from './keys/edit.ts';
 export type {
   AdminKeys,
+  KeyEdit,
   LimitChange,
   RotatedKey,
   RotateOptions,

@@ -10,9 +10,9 @@ import type { ListedModel, PriceOfListed, PriceOfName } from '../ports/models/li
 import type { Platform } from '../ports/models/platform.ts';
 import { formatPath, type Path, type Problem, refuseProblems } from '../ports/problems.ts';
 import { priceAt } from '../prices/codec.ts';
+import { platformSchema } from './channel-schema.ts';
 import { cloudOf, type ReadCredential } from './credentials.ts';
 import { modelProblems } from './model-problems.ts';
-import { platformSchema } from './platform-schema.ts';
 
 /** What the JSON of models refers to. */
 export interface JsonSources {

@@ -1,4 +1,9 @@
-/** Posts a notification once, and says what the outcome means. */
+/**
+ * Posts a notification once, signed by Standard Webhooks
+ * (https://github.com/standard-webhooks/standard-webhooks), and says what the outcome means.
+ */
+
+import { createHmac } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
 import { isUpstreamError, UpstreamError } from '../errors.ts';
@@ -6,7 +11,6 @@ import type { NotificationFailure } from '../events/notification-types.ts';
 import { swallowErrors } from '../events/thrown.ts';
 import type { UpstreamBody, UpstreamClient, UpstreamResponse } from '../ports/upstream-client.ts';
 import type { Message } from './messages.ts';
-import { signedHeaders } from './signature.ts';
 
 /** Where a notification is posted to, and how. */
 export interface Endpoint {
@@ -100,4 +104,37 @@ function resultOf({ status, headers }: UpstreamResponse, nowMs: number): Attempt
   if (status !== 429 && status < 500) return { kind: 'final', reason: 'refused', status };
   const waitMs = retryAfterMs(headers, nowMs);
   return { kind: 'retry', reason: 'unavailable', status, retryAfterMs: waitMs };
+}
+
+const prefix = 'whsec_';
+const minBytes = 24;
+const maxBytes = 64;
+
+/** The key in a secret, `whsec_` and base64 of 24 to 64 bytes; undefined if it is none. */
+export function keyIn(secret: string): Buffer | undefined {
+  if (!secret.startsWith(prefix)) return undefined;
+  const text = secret.slice(prefix.length);
+  const key = Buffer.from(text, 'base64');
+  // Node skips what is not base64, and a receiver would then compute with another key.
+  const whole = key.toString('base64');
+  const isWhole = text === whole || text === whole.replaceAll('=', '');
+  return isWhole && key.length >= minBytes && key.length <= maxBytes ? key : undefined;
+}
+
+/** The headers of a notification; `webhook-signature` has a signature for each key. */
+function signedHeaders(
+  { id, body }: { readonly id: string; readonly body: Uint8Array },
+  nowMs: number,
+  keys: readonly Uint8Array[],
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const signatures = keys.map((key) => {
+    const mac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body);
+    return `v1,${mac.digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
 }

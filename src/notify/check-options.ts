@@ -2,8 +2,8 @@
 import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { aClock, aFunction, checkMakerOptions, methods, strict, text } from '../ports/set-up.ts';
+import { keyIn } from './attempt.ts';
 import type { NotifiedType, NotifyOptions } from './options.ts';
-import { keyIn } from './signature.ts';
 
 const typesByDefault = {
   'budget.reached': true,

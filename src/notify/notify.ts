@@ -1,12 +1,17 @@
-/** Posts notifications about a gateway: a listener of its events, which costs calls nothing. */
-import { systemClock } from '../clock.ts';
+/**
+ * Posts notifications about a gateway: a listener of its events, which costs calls nothing. A
+ * channel that recovers within a minute is not out, and one that comes and goes is reported at most
+ * once in ten minutes for each of the two; what is true at their end is reported then.
+ */
+import { type Clock, systemClock } from '../clock.ts';
 import type { EventOf, EventType, GatewayEvent } from '../events/events.ts';
 import type { NotificationType } from '../events/notification-types.ts';
 import { swallowErrors } from '../events/thrown.ts';
 import type { Gateway } from '../gateway.ts';
+import type { HealthStatus } from '../ports/health-status.ts';
+import type { ChannelStatus } from '../upstream/channel-status.ts';
 import { undiciClient } from '../upstream/undici-client.ts';
-import { type AttemptResult, attempt, type Endpoint } from './attempt.ts';
-import { ChannelWatch } from './channel-watch.ts';
+import { type AttemptResult, attempt, type Endpoint, keyIn } from './attempt.ts';
 import { checkNotifyOptions, defaultTypes } from './check-options.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import {
@@ -20,7 +25,6 @@ import {
   testMessage,
 } from './messages.ts';
 import type { NotifiedType, NotifyOptions } from './options.ts';
-import { keyIn } from './signature.ts';
 
 /** The notifications of a gateway to one endpoint. */
 export interface Notifications {
@@ -182,4 +186,96 @@ class MessageSource {
     this.#lost = [];
     if (lost.length > 0) this.#add(settlementsLost(lost, this.#endpoint.clock.now()));
   }
+}
+
+type ChannelChange = 'channel.out' | 'channel.back';
+
+interface ChannelWatchDeps {
+  readonly clock: Clock;
+  readonly statuses: () => readonly ChannelStatus[];
+  readonly report: (change: ChannelChange, status: ChannelStatus) => void;
+}
+
+interface Watched {
+  outSinceMs: number | undefined;
+  isReportedOut: boolean;
+  /** The ten minutes in which each was last reported. */
+  readonly reportedIn: Map<ChannelChange, number>;
+}
+
+const lookEveryMs = 1_000;
+const outAfterMs = 60_000;
+
+/** `deprioritized` still serves, and `off` is an operator's own decision. */
+const outStates: ReadonlySet<HealthStatus['state']> = new Set([
+  'refused',
+  'open',
+  'half_open',
+  'cooling_down',
+]);
+
+export class ChannelWatch {
+  readonly #deps: ChannelWatchDeps;
+  readonly #watched = new Map<string, Watched>();
+  #stopTimer: (() => void) | undefined;
+
+  constructor(deps: ChannelWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** The state of the channel, or of a model on it, has changed. */
+  changed(channelId: string): void {
+    if (!this.#watched.has(channelId)) {
+      const fresh = { outSinceMs: undefined, isReportedOut: false, reportedIn: new Map() };
+      this.#watched.set(channelId, fresh);
+    }
+    this.#stopTimer ??= this.#deps.clock.every(lookEveryMs, () => this.#look());
+  }
+
+  stop(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    this.#watched.clear();
+  }
+
+  #look(): void {
+    const statuses = new Map(this.#deps.statuses().map((status) => [status.channelId, status]));
+    let isBusy = false;
+    for (const [channelId, watched] of this.#watched) {
+      const status = statuses.get(channelId);
+      if (status === undefined) this.#watched.delete(channelId);
+      else if (this.#judge(watched, status)) isBusy = true;
+    }
+    if (isBusy) return;
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  /** True while the channel has to be looked at again although nothing changes. */
+  #judge(watched: Watched, status: ChannelStatus): boolean {
+    if (status.state === 'off') return false;
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (!isOut(status)) {
+      watched.outSinceMs = undefined;
+      if (watched.isReportedOut) this.#report(watched, 'channel.back', status);
+      return watched.isReportedOut;
+    }
+    watched.outSinceMs ??= nowMs;
+    // A refused credential does not recover by itself.
+    const isDue = status.state === 'refused' || nowMs - watched.outSinceMs >= outAfterMs;
+    if (isDue && !watched.isReportedOut) this.#report(watched, 'channel.out', status);
+    return true;
+  }
+
+  #report(watched: Watched, change: ChannelChange, status: ChannelStatus): void {
+    const span = spanOf(this.#deps.clock.now());
+    if (watched.reportedIn.get(change) === span) return;
+    watched.reportedIn.set(change, span);
+    watched.isReportedOut = change === 'channel.out';
+    this.#deps.report(change, status);
+  }
+}
+
+function isOut({ state, models }: ChannelStatus): boolean {
+  return outStates.has(state) || models.some((model) => outStates.has(model.state));
 }

@@ -10,7 +10,7 @@ import type { HeaderMap } from '../http.ts';
 import { isJsonObject, type JsonValue, member, nonEmpty } from '../json.ts';
 import type { AzureApi, AzurePlatform } from '../ports/models/platform.ts';
 import { messagesEdits } from './anthropic-betas.ts';
-import { isOnlyV1 } from './azure.ts';
+import { isOnlyV1 } from './places.ts';
 
 export function onAzure(dialect: Dialect, platform: AzurePlatform): Dialect {
   const readFailure: Dialect['readFailure'] = (status, body, headers) =>

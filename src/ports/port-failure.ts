@@ -1,5 +1,4 @@
 /** What is known of a port call that failed. */
-import type { PortName } from './port-names.ts';
 
 /** A port threw, timed out, or returned a value that its contract does not allow. */
 export interface PortFailure {
@@ -30,3 +29,26 @@ export interface PortFailure {
    */
   readonly error?: unknown;
 }
+
+const ports = [
+  'keys',
+  'sessions',
+  'failed_key_limit',
+  'quota',
+  'catalog',
+  'guard',
+  'rate_limiter',
+  'usage',
+  'refusals',
+  'idempotency',
+  'results',
+  'response_index',
+  'items',
+  'cluster',
+] as const;
+
+/** The name of a port in events. */
+export type PortName = (typeof ports)[number];
+
+/** All of them. */
+export const portNames: readonly PortName[] = ports;

@@ -16,6 +16,8 @@ import { geminiCaller } from './callers/gemini.ts';
 import { azureCaller, openaiCaller } from './callers/openai.ts';
 import type { Caller, CallRoute, KeySettings, PathSettings, Protocol, Route } from './protocol.ts';
 import {
+  insteadOf,
+  isAnthropicPath,
   isAzurePath,
   isMethod,
   type MisplacedPath,
@@ -28,7 +30,6 @@ import {
   resourceAt,
 } from './resources.ts';
 import type { ProtocolTable } from './table.ts';
-import { insteadOf, isAnthropicPath } from './unserved.ts';
 
 export type RoutedRequest = Pick<
   GatewayRequest,

@@ -13,7 +13,7 @@ import type { CallRoute } from '../protocols/protocol.ts';
 import type { ModelPlan } from './models/model-plan.ts';
 import type { PortCalls } from './ports/port-calls.ts';
 import type { TakenRates } from './rates/applied-limits.ts';
-import type { ResolvedReferences } from './references/resolved-references.ts';
+import type { ResolvedReferences } from './references/reference-edits.ts';
 import type { ResponseContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { Hold } from './settle/hold.ts';

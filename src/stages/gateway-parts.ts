@@ -1,11 +1,17 @@
-/** Creates the parts that all calls of a gateway share, and the timer of the background work. */
+/**
+ * Creates the parts that all calls of a gateway share, and the timer of the background work, which
+ * also looks after the quota store.
+ */
 import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { Clock } from '../clock.ts';
 import type { DialectTable } from '../dialects/table.ts';
 import { type EventEmitter, eventEmitter } from '../events/emitter.ts';
-import type { EventListener } from '../events/events.ts';
-import { warningListener } from '../host/warnings.ts';
+import type { EventListener, EventOf } from '../events/events.ts';
+import { hostFailures, isHostFailure } from '../host/failures.ts';
+import { type HostWarning, quoteOf, warningListener } from '../host/warnings.ts';
 import type { Settings } from '../options.ts';
+import type { QuotaStore } from '../ports/limits/quota-store.ts';
+import { isWildcard } from '../ports/models/listed-model.ts';
 import type { UpstreamClient } from '../ports/upstream-client.ts';
 import type { Routes } from '../protocols/routes.ts';
 import { type ChannelHealth, channelHealth } from '../upstream/channel-health.ts';
@@ -18,13 +24,18 @@ import { loopTurn } from './loop-turn.ts';
 import { groupCheck } from './models/model-errors.ts';
 import { modelPlans } from './models/model-plan.ts';
 import { onceForEach } from './ports/once-for-each.ts';
-import { type PortCalls, portCalls } from './ports/port-calls.ts';
+import { isCheckResult, isSweepResult } from './ports/port-answers.ts';
+import {
+  type PortCalls,
+  portCalls,
+  type StoreBreakers,
+  storeBreakers,
+} from './ports/port-calls.ts';
 import { type PortTimer, portTimer } from './ports/port-times.ts';
 import { recordChecks } from './ports/record-checks.ts';
-import { type StoreBreakers, storeBreakers } from './ports/store-breaker.ts';
 import { type Translations, translations } from './prepare/translations.ts';
 import { type RefusalRecorder, refusalRecorder } from './record-refusals.ts';
-import { reportingSplitIndex } from './references/relayed-channels.ts';
+import { reportingSplitIndex } from './references/references.ts';
 import { reportBug } from './refuse.ts';
 import { freeDisconnects } from './relay/free-disconnects.ts';
 import { type RunningCalls, runningCalls } from './running.ts';
@@ -32,9 +43,7 @@ import { type Intake, type Serve, type Shared, serving } from './serve.ts';
 import { type Outbox, outbox } from './settle/outbox.ts';
 import { reserver } from './settle/reserve.ts';
 import { settler } from './settle/settle.ts';
-import { storeMaintenance } from './settle/store-maintenance.ts';
 import { type GatewayStatus, statusOf } from './status.ts';
-import { attemptWarning } from './upstream/attempt-warning.ts';
 import { CredentialFunctions } from './upstream/credential.ts';
 
 /** The state of a gateway that its parts read. */
@@ -195,4 +204,87 @@ function startTimer(
     const ticks = Promise.all([calls.tick(), ...background]);
     ticks.catch((error: unknown) => reportBug(error, undefined, events.emit));
   });
+}
+
+interface StoreMaintenance {
+  /** Runs the store's self-test at start-up. Problems become an event. Never rejects. */
+  check(): Promise<void>;
+  /** Called by the gateway's timer; expires due leases when it is time. Never rejects. */
+  tick(): Promise<void>;
+}
+
+const sweepEveryMs = 30_000;
+const maxLeases = 1_000;
+
+/** Reads the current settings each time, because a host may replace its store. */
+function storeMaintenance(
+  settings: () => Settings,
+  ports: PortCalls,
+  emit: EventListener,
+): StoreMaintenance {
+  let dueMs = settings().clock.monotonicMs() + sweepEveryMs;
+
+  return {
+    check: () => checkStore(settings().quota, ports, emit),
+    tick: async () => {
+      const { clock, quota, random } = settings();
+      const nowMs = clock.monotonicMs();
+      if (nowMs < dueMs) return;
+      // Half of the wait is random, so that the processes that share a store spread out.
+      dueMs = nowMs + sweepEveryMs * (0.5 + random());
+      try {
+        await ports.ask('quota', 'sweep', isSweepResult, (options) =>
+          quota.sweep({ ...options, max: maxLeases }),
+        );
+      } catch {
+        // `ports.ask` has reported it; calls expire the due leases of their own subjects.
+      }
+    },
+  };
+}
+
+async function checkStore(quota: QuotaStore, ports: PortCalls, emit: EventListener): Promise<void> {
+  const [port, operation] = ['quota', 'check'] as const;
+  try {
+    const found = await ports.ask(port, operation, isCheckResult, (options) =>
+      quota.check(options),
+    );
+    if (found.ok) return;
+    const reason = found.problems.join('; ');
+    emit({ type: 'port_failed', requestId: undefined, port, operation, reason });
+  } catch {
+    // `ports.ask` has reported it.
+  }
+}
+
+function attemptWarning(event: EventOf<'attempt_ended'>): HostWarning | undefined {
+  const { reason, channelId, modelId, upstreamModel, status } = event;
+  if (!isHostFailure(reason)) return undefined;
+  if (reason === 'credential_unavailable') {
+    return {
+      code: 'TOLLGATE_CREDENTIAL_FAILED',
+      about: channelId,
+      message:
+        `The function \`credential\` of the channel ${quoted(channelId)} ` +
+        `failed${quoteOf(event)}.`,
+    };
+  }
+  const { meaning, remedy } = hostFailures[reason];
+  const received = status === undefined ? '' : `, status ${status}`;
+  const isOfModel = reason === 'upstream_model_not_found';
+  const name = isOfModel ? `, there ${quoted(upstreamModel)}` : '';
+  return {
+    code: 'TOLLGATE_UPSTREAM_FAILED',
+    // Callers choose the names of a wildcard's models, and there may be any number of them.
+    about: [channelId, reason, isOfModel && !isWildcard({ id: modelId }) ? upstreamModel : ''].join(
+      ' ',
+    ),
+    message:
+      `The channel ${quoted(channelId)} can't serve the model ${quoted(modelId)}${name}: ` +
+      `${meaning} (${reason}${received})${quoteOf(event)}. To do: ${remedy}.`,
+  };
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name);
 }

@@ -9,7 +9,7 @@ import type { Capabilities } from '../../src/ports/models/capabilities.ts';
 import type { Channel, Model } from '../../src/ports/models/catalog.ts';
 import { unitVector } from '../../src/testing/providers/embeddings.ts';
 import { geminiFailure } from '../../src/testing/providers/gemini-content.ts';
-import { openaiFailure } from '../../src/testing/providers/openai-errors.ts';
+import { openaiFailure } from '../../src/testing/providers/provider.ts';
 import type { FakeUpstream } from '../../src/testing/providers/server.ts';
 import { unmountedGateway } from '../support/mounted-gateway.ts';
 import { closed, listening } from '../support/servers.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { anthropicError } from '../../src/testing/providers/anthropic-replies.ts';
 import { geminiError } from '../../src/testing/providers/gemini-content.ts';
-import { openaiError } from '../../src/testing/providers/openai-errors.ts';
+import { openaiError } from '../../src/testing/providers/provider.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 import { failureOf, pairs, started } from './pairs.ts';
 import type { UpstreamName } from './upstreams.ts';

@@ -2,7 +2,7 @@
 /** When a channel is reported out and back, for any course of its health. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ChannelWatch } from '../../src/notify/channel-watch.ts';
+import { ChannelWatch } from '../../src/notify/notify.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import type { ChannelStatus } from '../../src/upstream/channel-status.ts';
 

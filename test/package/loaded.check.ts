@@ -44,9 +44,9 @@ describe.each([
 it.each([
   { entry: 'sqlite', maxBytes: 150_000 },
   // Half of it is the SQL of the migrations.
-  { entry: 'postgres', maxBytes: 180_000 },
+  { entry: 'postgres', maxBytes: 175_000 },
   { entry: 'redis', maxBytes: 120_000 },
-  { entry: 'admin', maxBytes: 190_000 },
+  { entry: 'admin', maxBytes: 150_000 },
 ])('tollgate/$entry loads at most $maxBytes bytes, and no codec', ({ entry, maxBytes }) => {
   const evaluated = evaluatedBy([entry], 'js');
   const sources = evaluated.flatMap((name) => sourcesOf(name));

@@ -5,9 +5,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
-import { vertex } from '../../src/platforms/vertex.ts';
+import { azure, vertex } from '../../src/platforms/places.ts';
 import type { Channel } from '../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';

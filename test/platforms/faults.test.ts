@@ -4,9 +4,8 @@
  * get what they get if the provider itself fails in the same way.
  */
 import { describe, expect, it } from 'vitest';
-import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
-import { vertex } from '../../src/platforms/vertex.ts';
+import { azure, vertex } from '../../src/platforms/places.ts';
 import type { DialectName } from '../../src/ports/models/capabilities.ts';
 import type { Channel } from '../../src/ports/models/catalog.ts';
 import type { CallHandler } from '../support/driven-upstream.ts';

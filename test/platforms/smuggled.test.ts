@@ -1,9 +1,8 @@
 // suite: quick
 /** Whatever a platform refuses is found however a caller writes it. */
 import { describe, expect, it } from 'vitest';
-import { azure } from '../../src/platforms/azure.ts';
 import { bedrock } from '../../src/platforms/bedrock/bedrock.ts';
-import { vertex } from '../../src/platforms/vertex.ts';
+import { azure, vertex } from '../../src/platforms/places.ts';
 import type { Channel } from '../../src/ports/models/catalog.ts';
 import { gatewayInProcess } from '../support/gateway-in-process.ts';
 import { channel, model } from '../support/models.ts';

@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 import { protocolNames } from '../../src/apis.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { failureReasons } from '../../src/failure-reasons.ts';
-import { portNames } from '../../src/ports/port-names.ts';
+import { portNames } from '../../src/ports/port-failure.ts';
 import { callOutcomes } from '../../src/ports/usage-sink.ts';
 import { tokenPrice } from '../../src/prices/codec.ts';
 import { anomalyReasons, lapseReasons } from '../../src/prometheus/definitions.ts';

@@ -10,7 +10,7 @@ import {
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
 import { geminiError } from '../../src/testing/providers/gemini-content.ts';
 import { sizeOf } from '../../src/testing/providers/openai.ts';
-import { openaiError } from '../../src/testing/providers/openai-errors.ts';
+import { openaiError } from '../../src/testing/providers/provider.ts';
 import { geminiHeaders, openaiHeaders } from '../../src/testing/providers/recordings.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 

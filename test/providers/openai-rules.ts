@@ -5,7 +5,7 @@
 import { items, type JsonValue, member } from '../../src/json.ts';
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
 import { currentTurn, hasCalls } from '../../src/testing/providers/openai-chat.ts';
-import { openaiError } from '../../src/testing/providers/openai-errors.ts';
+import { openaiError } from '../../src/testing/providers/provider.ts';
 import { openaiHeaders } from '../../src/testing/providers/recordings.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';
 

@@ -1,7 +1,7 @@
 /** The reasoning that OpenAI refuses: changed, or without the item that follows it. */
 import { type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import type { RecordedCall } from '../../src/testing/providers/exchange.ts';
-import { openaiError } from '../../src/testing/providers/openai-errors.ts';
+import { openaiError } from '../../src/testing/providers/provider.ts';
 import { openaiHeaders } from '../../src/testing/providers/recordings.ts';
 import { inputItems, isCall, seal } from '../../src/testing/providers/responses.ts';
 import type { Script } from '../../src/testing/providers/scripts.ts';

@@ -1,9 +1,9 @@
 // suite: quick
 /** Which provider's clients are answered, and the paths of providers that are not served. */
 import { describe, expect, it } from 'vitest';
+import { unservedPaths } from '../../src/protocols/resources.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
-import { unservedPaths } from '../../src/protocols/unserved.ts';
 import { readText } from '../house/sources.ts';
 import { routeSettings as settings } from '../support/route-settings.ts';
 

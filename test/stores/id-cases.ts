@@ -6,7 +6,7 @@ import type { UsageSink } from '../../src/ports/usage-sink.ts';
 import { mintSecret } from '../../src/secret.ts';
 import type { KeyTable } from '../../src/stores/sql/key-row.ts';
 import type { UsageQueries } from '../../src/stores/sql/usage/report.ts';
-import { everyId } from '../../src/testing/contracts/ids.ts';
+import { everyId } from '../../src/testing/contracts/contract-case.ts';
 import { usageRecord } from '../../src/testing/index.ts';
 
 const idsOf = (keys: readonly ApiKey[]): readonly string[] => keys.map(({ id }) => id);

@@ -1,7 +1,7 @@
 // suite: slow host
 /** The fake Vertex AI takes what the gateway sends to Vertex, and refuses what Vertex refuses. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { vertex } from '../../src/platforms/vertex.ts';
+import { vertex } from '../../src/platforms/places.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/index.ts';
 import { fetchUpstreamClient } from '../../src/upstream/fetch-client.ts';
 import {

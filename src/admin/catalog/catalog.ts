@@ -9,7 +9,6 @@ import type {
   PublishOptions,
   StoredCatalog,
 } from '../../catalog/catalog-versions.ts';
-import { modelsFrom } from '../../catalog/model-json.ts';
 import type { PublishedModel } from '../../catalog/published-models.ts';
 import { ConfigurationError, isConfigurationError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
@@ -274,6 +273,7 @@ async function validate(list: JsonValue): Promise<CatalogCheck> {
   const models = items(list).length;
   try {
     if (!Array.isArray(list)) throw new ConfigurationError('models must be a list.');
+    const { modelsFrom } = await import('../../catalog/model-json.ts');
     await modelsFrom(items(list), { credential: referenceOf, prices: () => undefined });
     return { valid: true, models, problem: undefined };
   } catch (error) {

@@ -3,7 +3,6 @@
  * to, the operator who sends it, and whether it may change something.
  */
 import type { IncomingMessage } from 'node:http';
-import { scanJson } from '../../bytes/json/scan/scan.ts';
 import type { Clock } from '../../clock.ts';
 import { isGatewayError } from '../../errors.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -66,8 +65,9 @@ function parsedBefore(body: unknown): unknown {
  * @throws AdminError `invalid_request` for JSON that parsers read differently, or that is nested
  *   too deeply
  */
-function parsed(bytes: Buffer): unknown {
+async function parsed(bytes: Buffer): Promise<unknown> {
   if (bytes.length === 0) return {};
+  const { scanJson } = await import('../../bytes/json/scan/scan.ts');
   try {
     scanJson(bytes);
   } catch (error) {

@@ -3,12 +3,9 @@
  * keep, so that all stores behave alike.
  */
 import { AdminError } from '../admin-error.ts';
-import { auditRoutes } from './audit-routes.ts';
 import { callRoutes, refusalRoutes } from './call-routes.ts';
-import { catalogRoutes } from './catalog-routes.ts';
-import { channelRoutes } from './channel-routes.ts';
-import { keyRoutes } from './key-routes.ts';
-import { ownerRoutes } from './owner-routes.ts';
+import { auditRoutes, catalogRoutes, channelRoutes } from './catalog-routes.ts';
+import { keyRoutes, ownerRoutes } from './key-routes.ts';
 import type { Route } from './route.ts';
 
 /** Every route except `/session`, `/events` and `/openapi.json`. */

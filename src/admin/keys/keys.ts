@@ -1,19 +1,30 @@
 /** Keys for operators: issue, rotate, disable, limit, top up, remove and list them. */
 import { randomBytes } from 'node:crypto';
-import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
+import type { z } from 'zod';
+import { chargeProblem, type IssuedKey, type IssueKeyOptions } from '../../issue-key.ts';
 import { maxNanos, type Nanos } from '../../money.ts';
-import { ownerSubjectId } from '../../ports/keys/key-owner.ts';
+import { changed, type KeyChange, ownerSubjectId } from '../../ports/keys/key-owner.ts';
+import { keyMembers, keyRemedyOf } from '../../ports/keys/key-schema.ts';
 import type { ApiKey, QuotaSubject } from '../../ports/keys/key-store.ts';
 import { isNanos } from '../../ports/limits/quota-input.ts';
-import { AdminError, invalid } from '../admin-error.ts';
+import { setUpProblems, strict } from '../../ports/set-up.ts';
+import { AdminError, invalid, problemsError } from '../admin-error.ts';
 import { type AdminDeps, given, type Page } from '../deps.ts';
 import { pagesOf } from '../pages.ts';
 import { issueChange, issuedChange, madeChange, requestedChange } from './audit.ts';
 import { addToSubject, checkTopUp, rowOf, type TopUp } from './balance-changes.ts';
 import { type IssuedBatch, issueBatch } from './batch.ts';
-import { editKey, type KeyEdit } from './edit.ts';
 import { type KeyListQuery, listKeys } from './list.ts';
-import { cannot, changeKey, issue, keyOf, noKey, serialRunner } from './stored.ts';
+import {
+  cannot,
+  changeKey,
+  issue,
+  keyOf,
+  newKeyProblem,
+  noKey,
+  ownerProblem,
+  serialRunner,
+} from './stored.ts';
 import { groupWarning, type KeySummary, mainSubject, summaryOf } from './summary.ts';
 
 /** How a key is replaced. */
@@ -269,4 +280,50 @@ async function hasOtherKey(
     if (others.some((key) => (key.responseOwner ?? key.id) === owner)) return true;
   }
   return false;
+}
+
+type Editable = 'models' | 'rates' | 'maxConcurrentCalls' | 'expiresAtMs' | 'metadata' | 'owner';
+
+/** New values of members of a key; null removes one. Members that are left out stay. */
+export type KeyEdit = Partial<Pick<ApiKey, 'group'>> & {
+  readonly [Name in Editable]?: Exclude<ApiKey[Name], undefined> | null;
+};
+
+const editSchema = strict('must be an object', {
+  group: keyMembers.group.optional(),
+  models: keyMembers.models.nullable(),
+  rates: keyMembers.rates.nullable(),
+  maxConcurrentCalls: keyMembers.maxConcurrentCalls.nullable(),
+  expiresAtMs: keyMembers.expiresAtMs.nullable(),
+  metadata: keyMembers.metadata.nullable(),
+  owner: keyMembers.owner.nullable(),
+} satisfies Record<keyof KeyEdit, z.ZodType>);
+
+interface EditedKey {
+  readonly before: ApiKey;
+  readonly key: ApiKey;
+}
+
+async function editKey(deps: AdminDeps, id: string, edit: KeyEdit): Promise<EditedKey> {
+  const problems = setUpProblems(editSchema, edit, editWording);
+  if (problems.length > 0) throw problemsError(problems);
+  const change: KeyChange = Object.fromEntries(
+    Object.entries(edit).map(([name, value]) => [name, value ?? undefined]),
+  );
+  const problem = newKeyProblem(change, deps.clock) ?? (await ownerProblem(deps, change.owner));
+  if (problem !== undefined) throw invalid(problem.field, problem.message);
+  const before = await keyOf(deps, id);
+  const refusal = chargeProblem(changed(before, change));
+  if (refusal !== undefined) throw new AdminError('conflict', sentence(refusal));
+  return { before, key: await changeKey(deps, id, change) };
+}
+
+const editWording = {
+  root: '',
+  remedyFor: keyRemedyOf,
+  names: 'the type KeyEdit',
+};
+
+function sentence(problem: string): string {
+  return `${problem.slice(0, 1).toUpperCase()}${problem.slice(1)}`;
 }

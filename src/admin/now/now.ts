@@ -11,8 +11,15 @@ import { modelChannels } from '../channels/list.ts';
 import type { AdminDeps, AdminUsage } from '../deps.ts';
 import { nearlySpentKeys } from '../keys/summary.ts';
 import { emptyHistogram, type Histogram, percentilesOf, sumOf } from './histogram.ts';
-import { type CallSeries, minutesUntil, type NowBucket, seriesOf, setBounded } from './live.ts';
-import { type Attention, attentionOf, type Clause, sentenceOf, slowPorts } from './sentence.ts';
+import {
+  type CallSeries,
+  minutesUntil,
+  type NowBucket,
+  seriesOf,
+  setBounded,
+  slowPorts,
+} from './live.ts';
+import type { Attention, Clause } from './sentence.ts';
 
 /** How far {@link Now} looks back. */
 export type NowRange = '15m' | '1h' | '24h' | '30d';
@@ -123,6 +130,7 @@ export function adminNow(deps: AdminDeps): ReadNow {
   const nearlySpent = nearlySpentKeys(deps);
   const slow = slowPorts();
   return async (range = '1h') => {
+    const { attentionOf, sentenceOf } = await import('./sentence.ts');
     const nowMs = clock.now();
     const status = gateway.status();
     const figures = await figuresOf(deps, log, range, nowMs);

@@ -1,14 +1,10 @@
-/**
- * How the gateway is doing, in one sentence and a short list, worst first; and which ports of the
- * host were slow lately.
- */
-import { type PortName, portNames } from '../../ports/port-names.ts';
-import type { PortTimes } from '../../stages/ports/port-times.ts';
+/** How the gateway is doing, in one sentence and a short list, worst first. */
+import { type PortName, portNames } from '../../ports/port-failure.ts';
 import type { GatewayStatus } from '../../stages/status.ts';
 import { explainedRefusal } from '../calls/summary.ts';
 import type { ChannelRow, ModelChannels } from '../channels/list.ts';
 import type { NearlySpent } from '../keys/summary.ts';
-import { type LiveState, minutesUntil } from './live.ts';
+import { type LiveState, minutesUntil, type SlowPort } from './live.ts';
 
 /** Something that is wrong, or needs a person to act. */
 export interface Attention {
@@ -326,53 +322,4 @@ function nearlyOut({ nearlySpent }: Situation): readonly Attention[] {
     const href = `#/keys?q=${encodeURIComponent(keyId)}`;
     return { kind: 'quota', text, detail: undefined, href, sinceMs };
   });
-}
-
-interface SlowPort {
-  readonly port: string;
-  readonly operation: string;
-  /** 95 % of the answers took at most this long; undefined if it is above all buckets. */
-  readonly p95Ms: number | undefined;
-}
-
-const windowMs = 60_000;
-const slowMs = 250;
-/** Below this many answers a percentile is not meaningful. */
-const minAnswers = 10;
-
-interface Sample {
-  readonly atMs: number;
-  readonly ports: readonly PortTimes[];
-}
-
-/**
- * Compares the counters, which only grow, with a sample that is at least a minute old; in the first
- * minute, with the start of the process.
- */
-export function slowPorts(): (ports: readonly PortTimes[], nowMs: number) => readonly SlowPort[] {
-  let before: Sample = { atMs: Number.NEGATIVE_INFINITY, ports: [] };
-  let latest: Sample | undefined;
-  return (ports, nowMs) => {
-    if (latest === undefined || nowMs - latest.atMs >= windowMs) {
-      before = latest ?? before;
-      latest = { atMs: nowMs, ports };
-    }
-    return ports.flatMap((now) => slowness(now, earlier(before, now)));
-  };
-}
-
-function earlier({ ports }: Sample, { port, operation }: PortTimes): PortTimes | undefined {
-  return ports.find((times) => times.port === port && times.operation === operation);
-}
-
-function slowness(now: PortTimes, before: PortTimes | undefined): readonly SlowPort[] {
-  const { port, operation } = now;
-  const answers = now.calls - (before?.calls ?? 0);
-  if (answers < minAnswers) return [];
-  const wanted = 0.95 * answers;
-  const bucket = now.buckets.find(
-    ({ count }, index) => count - (before?.buckets[index]?.count ?? 0) >= wanted,
-  );
-  const isSlow = bucket === undefined || bucket.leMs > slowMs;
-  return isSlow ? [{ port, operation, p95Ms: bucket?.leMs }] : [];
 }

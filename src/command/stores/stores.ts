@@ -23,13 +23,14 @@ import { memoryQuotaStore } from '../../stores/memory/quota-store.ts';
 import { memoryResponseIndex } from '../../stores/memory/response-index.ts';
 import { memoryResultStore } from '../../stores/memory/result-store.ts';
 import { memoryUsageSink } from '../../stores/memory/usage-sink.ts';
-import { type PostgresKeyStore, postgresKeyStore } from '../../stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../stores/postgres/quota-store.ts';
 import {
+  type PostgresKeyStore,
   postgresAuditLog,
   postgresClusterStore,
   postgresIdempotencyStore,
   postgresItemStore,
+  postgresKeyStore,
   postgresRateLimiter,
   postgresResponseIndex,
   postgresResultStore,
@@ -42,13 +43,14 @@ import { redisRateLimiter } from '../../stores/redis/rate-limiter.ts';
 import { redisResponseIndex } from '../../stores/redis/response-index.ts';
 import { redisResultStore } from '../../stores/redis/result-store.ts';
 import type { SqlUsageSink } from '../../stores/sql/usage/sink.ts';
-import { type SqliteKeyStore, sqliteKeyStore } from '../../stores/sqlite/key-store.ts';
 import { sqliteQuotaStore } from '../../stores/sqlite/quota-store.ts';
 import {
+  type SqliteKeyStore,
   sqliteAuditLog,
   sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,
+  sqliteKeyStore,
   sqliteRateLimiter,
   sqliteResponseIndex,
   sqliteResultStore,

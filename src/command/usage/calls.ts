@@ -5,7 +5,7 @@ import { callHeading, callLine } from '../../admin/usage/usage.ts';
 import type { UsageRecordFilter } from '../../stores/sql/usage/report.ts';
 import { type Command, configOption, dateOf, type Given, usageError } from '../command.ts';
 import { type CountProgress, jsonText, printJson, progress } from '../output.ts';
-import { filterOf, filterOptions, type UsageLog, withUsage } from './filter.ts';
+import { filterOf, filterOptions, type UsageLog, withUsage } from './report.ts';
 
 const pageSize = 1_000;
 

@@ -5,8 +5,11 @@ import { z } from 'zod';
 import type { OwnerRateLimits } from '../keys/key-owner.ts';
 import type { Path } from '../problems.ts';
 import { anId, flag, strict, text } from '../set-up.ts';
-import { maxRate } from './rate-input.ts';
+import type { RateTake } from './rate-limiter.ts';
 import type { AmountPerPeriod, KeyRateLimits, RateLimits } from './rates.ts';
+
+/** The largest limit: 60,000 times more are still integers that a double holds exactly. */
+export const maxRate = 10_000_000_000;
 
 /** The maximum number of entries in the record of one key, since each call checks all of them. */
 const maxKeyRates = 32;
@@ -94,4 +97,27 @@ const remedies: ReadonlyMap<unknown, string> = new Map([
 /** The remedy for the wrong member of rate limits at a path. */
 export function rateRemedyOf(path: Path): string | undefined {
   return remedies.get(path.at(-1));
+}
+
+/** @throws RangeError where a limit or an amount could never be granted */
+export function checkTakes(takes: readonly RateTake[]): void {
+  for (const { amount, limit } of takes) {
+    checkLimit(limit);
+    if (!(Number.isSafeInteger(amount) && amount > 0 && amount <= limit)) {
+      throw new RangeError(`amount must be a whole number from 1 to the limit, ${limit}`);
+    }
+  }
+}
+
+/** @throws RangeError where a limit or an amount is not a whole number */
+export function checkAdjustments(takes: readonly RateTake[]): void {
+  for (const { amount, limit } of takes) {
+    checkLimit(limit);
+    if (!Number.isSafeInteger(amount)) throw new RangeError('amount must be a whole number');
+  }
+}
+
+function checkLimit(limit: number): void {
+  if (Number.isSafeInteger(limit) && limit > 0 && limit <= maxRate) return;
+  throw new RangeError(`limit must be a whole number from 1 to ${maxRate}`);
 }

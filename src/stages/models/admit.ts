@@ -1,25 +1,27 @@
 /**
  * Finds the model that a call names, checks that the key may use it, and resolves what the call
- * refers to.
+ * refers to. It also lists the models that a key may use.
  */
 import type { FairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call } from '../../call.ts';
 import { type GatewayError, invalidRequest } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Model } from '../../ports/models/catalog.ts';
-import { mayUse, protocolsOf } from '../../ports/models/model-defaults.ts';
-import type { CallRoute, Protocol } from '../../protocols/protocol.ts';
-import type { Admitted, Read } from '../call-record.ts';
+import { mayUse, protocolsOf, weightOf } from '../../ports/models/model-defaults.ts';
+import type { CallRoute, Protocol, Route } from '../../protocols/protocol.ts';
+import type { Admitted, Authenticated, Read } from '../call-record.ts';
 import { isPending, whenKnown } from '../ports/port-calls.ts';
-import { resolveReferences } from '../references/references.ts';
-import { relayedChannels } from '../references/relayed-channels.ts';
+import { relayedChannels, resolveReferences } from '../references/references.ts';
 import { checkMembers } from './check-members.ts';
 import {
+  asListed,
   type ModelLookup,
   modelNotAllowed,
   type NamedModel,
   otherApi,
   unknownModel,
+  visibleModels,
 } from './model-errors.ts';
 import type { ModelPlan, ModelPlans } from './model-plan.ts';
 
@@ -100,4 +102,43 @@ export function checkCandidates(
 ): void {
   if (demand.candidates <= maxCandidates) return;
   throw invalidRequest(`\`${param}\` may be at most ${maxCandidates} for this model.`, param);
+}
+
+type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
+
+export async function listModels(
+  route: ModelsRoute,
+  caller: Authenticated,
+  lookup: ModelLookup,
+): Promise<JsonObject> {
+  const { models: lists } = route.caller;
+  if (route.modelId !== undefined) {
+    return lists.one(asListed(await visibleModel(route.modelId, route, caller, lookup)));
+  }
+  const visible = await visibleModels(caller, route.protocols, lookup.records);
+  if (visible.length === 0) await lookup.checkGroup(caller);
+  return lists.list(visible.filter(takesCalls), caller.received.request.search);
+}
+
+/** A model whose channels all have weight 0 was taken out of service by an operator. */
+function takesCalls({ channels }: Model): boolean {
+  return channels.some((channel) => weightOf(channel) > 0);
+}
+
+async function visibleModel(
+  modelId: string,
+  { protocols, caller }: ModelsRoute,
+  authenticated: Authenticated,
+  lookup: ModelLookup,
+): Promise<Model> {
+  const { key, received } = authenticated;
+  const model = await received.ports.ask('catalog', 'find', lookup.records.isModelOrMissing, () =>
+    received.settings.catalog.find(modelId),
+  );
+  const named = { modelId, caller, protocols };
+  if (!model || !mayUse(key, model)) throw await unknownModel(named, authenticated, lookup);
+  if (!protocolsOf(model).some((protocol) => protocols.includes(protocol))) {
+    throw await otherApi(named, model, authenticated, lookup);
+  }
+  return model;
 }

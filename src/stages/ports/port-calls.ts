@@ -1,7 +1,8 @@
 /**
  * Calls the host's ports with a deadline, checks their answers, and turns every failure into an
  * error that fails closed. A host's store may throw, hang or be down; none of that may look like a
- * mistake of the caller.
+ * mistake of the caller. While a store that a call must ask is known to hang, calls are refused
+ * immediately and not after the whole of `storeTimeoutMs`.
  */
 import type { Clock } from '../../clock.ts';
 import { errorClass, GatewayError } from '../../errors.ts';
@@ -14,12 +15,11 @@ import {
   StoreCorrupt,
   StoreUnavailable,
 } from '../../ports/call-options.ts';
-import type { PortName } from '../../ports/port-names.ts';
+import type { PortName } from '../../ports/port-failure.ts';
 import { within } from '../../ports/within.ts';
 import { safeError } from '../upstream/shown-error.ts';
 import type { AnswerCheck, WrongMember } from './port-answers.ts';
 import type { PortTimer } from './port-times.ts';
-import type { StoreBreaker, StoreBreakers } from './store-breaker.ts';
 
 type PortDeadline = Required<Pick<CallOptions, 'timeoutMs'>>;
 
@@ -211,4 +211,60 @@ function unavailable(port: PortName, cause: unknown): GatewayError {
     'The gateway could not check this call just now. Try again shortly.',
     { reason: `${port}_unavailable`, retryAfterMs: 1_000, cause },
   );
+}
+
+interface StoreBreaker {
+  /** While the circuit is open, one call at a time may ask the store: the half-open trial. */
+  admits(): boolean;
+  /** Closes the circuit: the store has answered, whatever its answer. */
+  answered(): void;
+  failed(waitedMs: number, timeoutMs: number): void;
+}
+
+export interface StoreBreakers {
+  /** Operations that must not be refused, such as the ends of holds, have none. */
+  readonly byOperation: ReadonlyMap<string, StoreBreaker>;
+  /** Closes all circuits: the host may have replaced its stores. */
+  reset(): void;
+}
+
+/** This many failures in a row, each after at least half of the timeout, open the circuit. */
+const failuresToOpen = 3;
+/** The pause between trials: the caller of each waits for the whole timeout. */
+const trialPauseMs = 250;
+
+/** What a call must ask of the quota store, the rate limiter and the claims before it is sent. */
+const protectedOperations = ['reserve', 'take', 'claim'];
+
+export function storeBreakers(clock: Clock): StoreBreakers {
+  const byOperation = new Map<string, StoreBreaker>();
+  const reset = (): void => {
+    for (const operation of protectedOperations) byOperation.set(operation, storeBreaker(clock));
+  };
+  reset();
+  return { byOperation, reset };
+}
+
+export function storeBreaker(clock: Clock): StoreBreaker {
+  let failures = 0;
+  let isTrialRunning = false;
+  let trialDueMs = 0;
+  return {
+    admits: () => {
+      if (failures < failuresToOpen) return true;
+      if (isTrialRunning || clock.monotonicMs() < trialDueMs) return false;
+      isTrialRunning = true;
+      return true;
+    },
+    answered: () => {
+      failures = 0;
+      isTrialRunning = false;
+    },
+    failed: (waitedMs, timeoutMs) => {
+      const hung = waitedMs * 2 >= timeoutMs;
+      failures = hung ? failures + 1 : 0;
+      isTrialRunning = false;
+      trialDueMs = clock.monotonicMs() + trialPauseMs;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** Measures how long the ports of a gateway take to answer, for `gateway.status()`. */
-import type { PortName } from '../../ports/port-names.ts';
+import type { PortName } from '../../ports/port-failure.ts';
 
 /** How long one operation of a port took. */
 export interface PortTimes {

@@ -1,9 +1,14 @@
 /**
  * Takes a call from the rate limits that depend on its model or count tokens, after its body was
- * read, and again for each model that it falls back to.
+ * read, and again for each model that it falls back to. What was taken is corrected, or given back,
+ * at the end of the call.
  */
 
+import type { ChargeRule } from '../../charge-policy.ts';
+import type { RateTake } from '../../ports/limits/rate-limiter.ts';
 import type { Admitted } from '../call-record.ts';
+import { isAnything } from '../ports/port-answers.ts';
+import type { Charge } from '../settle/charge.ts';
 import { promptTokens } from '../settle/hold.ts';
 import {
   type AppliedLimit,
@@ -12,10 +17,7 @@ import {
   type RateLevel,
   type TakenRates,
 } from './applied-limits.ts';
-import { ratesOf } from './limit.ts';
-import { askLimits, takeLimits } from './rate-levels.ts';
-import { rateRefusal, tooLargeForRate } from './rate-refusal.ts';
-import { takenRates } from './taken-rates.ts';
+import { askLimits, rateRefusal, ratesOf, takeLimits, tooLargeForRate } from './limit.ts';
 
 const defaultOutputTokens = 1_024;
 
@@ -83,4 +85,64 @@ function nextCallMs({ limit: { take }, remaining, atMs }: RateLevel, nowMs: numb
   // A 60,000th of the period is the unit in which the limiters of this package count time.
   const oneCallMs = Math.ceil(60_000 / take.limit) * (take.periodMs / 60_000);
   return Math.ceil(atMs + oneCallMs - nowMs);
+}
+
+function takenRates(admitted: Admitted, granted: readonly AppliedLimit[]): TakenRates {
+  let limits = granted;
+  let isOpen = true;
+  const giveBack = (): void => {
+    if (isOpen) void adjust(limits, admitted, ({ take }) => -take.amount);
+    isOpen = false;
+  };
+  return {
+    giveBack,
+    settle: (ending, tokens) => {
+      if (ending === 'not_run') return giveBack();
+      isOpen = false;
+      if (tokens === undefined) return;
+      void adjust(limits, admitted, ({ counts, take }) =>
+        counts === 'calls' ? 0 : tokens - take.amount,
+      );
+    },
+    replaceModel: (ofModel) => {
+      void adjust(limits.filter(dependsOnModel), admitted, ({ take }) => -take.amount);
+      limits = [...limits.filter((limit) => !dependsOnModel(limit)), ...ofModel];
+    },
+  };
+}
+
+/** Corrects the limits. Nobody waits for it. */
+async function adjust(
+  limits: readonly AppliedLimit[],
+  { received: { settings, ports } }: Admitted,
+  amountOf: (limit: AppliedLimit) => number,
+): Promise<void> {
+  const changes = limits
+    .map((limit): RateTake => ({ ...limit.take, amount: amountOf(limit) }))
+    .filter(({ amount }) => amount !== 0);
+  if (changes.length === 0) return;
+  try {
+    await ports.ask('rate_limiter', 'adjust', isAnything, (options) =>
+      settings.rateLimiter.adjust(changes, options),
+    );
+  } catch {
+    // A correction that was lost is in an event. It needs no retry: the bucket refills by itself.
+  }
+}
+
+/**
+ * The tokens that a call used: those that it is charged for, or would be if its model had a price.
+ * Undefined while nobody knows whether it ran.
+ */
+export function usedTokens(
+  rule: ChargeRule,
+  { usage, basis }: Charge,
+  { call, model }: Pick<Admitted, 'call' | 'model'>,
+): number | undefined {
+  if (rule === 'pend') return undefined;
+  if (rule === 'release' || rule === 'nothing' || usage === undefined) return 0;
+  const { inputTokens, outputTokens } = usage;
+  // Free models estimate no prompt where the upstream counts none.
+  const isUncounted = model.price.per === 'free' && basis !== 'usage' && inputTokens === 0;
+  return (isUncounted ? promptTokens(call.demand.prompt, model) : inputTokens) + outputTokens;
 }

@@ -11,7 +11,6 @@ import type { Call, Reference } from '../../call.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { notFound, sealedElsewhere } from './reference-errors.ts';
-import type { ResolvedReferences } from './resolved-references.ts';
 
 export interface RelayEdits {
   readonly edits: readonly MemberEdit[];
@@ -107,4 +106,36 @@ export function withKeptItems(
     changed[name] = copy;
   }
   return changed;
+}
+
+export interface ResolvedReferences {
+  /** The account that has what the call refers to. No other can serve it. */
+  readonly requiredAccount: string | undefined;
+  /** The account that can read the encrypted content of the call, or the latest part of it. */
+  readonly preferredAccount: string | undefined;
+  /** Items of translated replies, which take the place of the references to them. */
+  readonly keptItems: readonly KeptItem[];
+  readonly keptBytes: number;
+  readonly sealed: readonly SealedContent[];
+  /** Items of translated replies that no provider can use. */
+  readonly local: readonly Reference[];
+  /**
+   * Items that a provider would complete from what it has stored, maybe for another key. A call
+   * with such items is not relayed.
+   */
+  readonly unverified: readonly Reference[];
+  /** An upstream could not read encrypted content of unknown origin, so it is left out. */
+  leavesOutUnknown: boolean;
+  mustResend: boolean;
+}
+
+interface KeptItem {
+  readonly reference: Reference;
+  /** The same object for all references to one item. */
+  readonly json: Uint8Array;
+}
+
+interface SealedContent {
+  readonly reference: Reference;
+  readonly account: string | undefined;
 }

@@ -6,13 +6,18 @@ import type { FairShares } from '../../bytes/body/fair-shares.ts';
 import type { Call, Reference } from '../../call.ts';
 import { withKnownContent } from '../../dialects/measure/prompt-size.ts';
 import { isGatewayError } from '../../errors.ts';
+import type { EventListener } from '../../events/events.ts';
 import type { ApiKey } from '../../ports/keys/key-store.ts';
+import type { Channel } from '../../ports/models/catalog.ts';
 import type { IndexEntry } from '../../ports/replies/response-index.ts';
 import type { ResponseSettings } from '../../ports/replies/response-options.ts';
-import type { Read } from '../call-record.ts';
+import type { Admitted, Read } from '../call-record.ts';
 import type { ModelPlan } from '../models/model-plan.ts';
+import { onceForEach } from '../ports/once-for-each.ts';
 import { areEntries, areItems } from '../ports/port-answers.ts';
 import { reserveAdded } from '../read-call.ts';
+import { servingAccount } from '../upstream/credential.ts';
+import type { ResolvedReferences } from './reference-edits.ts';
 import {
   idSyntax,
   itemsTooLarge,
@@ -21,8 +26,6 @@ import {
   storedApart,
   tooManyReferences,
 } from './reference-errors.ts';
-import { relayedChannels } from './relayed-channels.ts';
-import type { ResolvedReferences } from './resolved-references.ts';
 
 export function responseOwnerOf({ id, responseOwner }: ApiKey): string {
   return responseOwner ?? id;
@@ -234,4 +237,34 @@ function withFoundSizes(
   const prompt = withKnownContent(demand.prompt, { sealedBytes, tokens });
   const textBytes = prompt.textBytes + itemBytes;
   return { ...call, demand: { ...demand, prompt: { ...prompt, textBytes } } };
+}
+
+/** The channels to which calls of this key would be relayed if they are healthy. */
+export function relayedChannels({
+  key,
+  plan,
+  route: { protocol },
+}: Pick<Admitted, 'key' | 'plan' | 'route'>): readonly Channel[] {
+  const pool = plan.pool(protocol, key.group);
+  if (typeof pool === 'string') return [];
+  return pool.channels.filter((channel) =>
+    plan.channel(channel).isRelayed(protocol, protocol.operation),
+  );
+}
+
+/** Reports the model of a call, if it is such a model. */
+export type ReportSplitIndex = (
+  call: Pick<Admitted, 'key' | 'model' | 'plan' | 'received' | 'route'>,
+) => void;
+
+/** Makes the report of one gateway: one event for each model. */
+export function reportingSplitIndex(emit: EventListener): ReportSplitIndex {
+  const report = onceForEach((modelId) => emit({ type: 'references_per_process', modelId }));
+  return (call) => {
+    const { quota, responses } = call.received.settings;
+    if (quota.durability === 'process' || responses.index.durability !== 'process') return;
+    // With one account, a call that this process can't place reaches the right one anyway.
+    const accounts = relayedChannels(call).map((channel) => servingAccount(channel, undefined));
+    if (new Set(accounts).size > 1) report(call.model.id);
+  };
 }

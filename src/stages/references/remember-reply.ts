@@ -9,7 +9,7 @@ import { failedPort } from '../../events/thrown.ts';
 import type { Usage } from '../../money.ts';
 import { isPromiseLike, type MaybePromise } from '../../ports/call-options.ts';
 import { exactIdOf } from '../../ports/models/model-defaults.ts';
-import type { PortName } from '../../ports/port-names.ts';
+import type { PortName } from '../../ports/port-failure.ts';
 import type { StoredItem } from '../../ports/replies/item-store.ts';
 import type { IndexEntry } from '../../ports/replies/response-index.ts';
 import { within } from '../../ports/within.ts';

@@ -9,7 +9,7 @@ import { maxCostOf } from '../../prices/cost.ts';
 import type { Held } from '../call-record.ts';
 import { isExtendResults } from '../ports/port-answers.ts';
 import { promptBound, usageBound } from './hold.ts';
-import { extendInput } from './renew-leases.ts';
+import { extendInput } from './keep-holds.ts';
 import { reserveError } from './reserve.ts';
 
 /** Returns the reason if the store refuses to grow the hold, or nothing bounds the cost. */

@@ -12,7 +12,7 @@ import type { Admitted, Received } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
 import { isPending } from '../ports/port-calls.ts';
 import type { TakenRates } from '../rates/applied-limits.ts';
-import { usedTokens } from '../rates/taken-rates.ts';
+import { usedTokens } from '../rates/limit-model.ts';
 import { reportBug } from '../refuse.ts';
 import { reportEnd } from '../request-events.ts';
 import { type Charge, type ChargedCall, chargeFor, costNanosOf, observedNanos } from './charge.ts';

@@ -1,13 +1,17 @@
-/** The channels that one call may use: chosen, prepared for and leased, one after the other. */
-
+/**
+ * The channels that one call may use: chosen, prepared for and leased, one after the other. If none
+ * is left: 503; 429 if the only one is rate limited and another call is trying it; 404 if the
+ * upstreams do not know the model.
+ */
 import type { PromptSize } from '../../call.ts';
-import { type GatewayError, isGatewayError } from '../../errors.ts';
+import { GatewayError, isGatewayError } from '../../errors.ts';
+import type { EventListener } from '../../events/events.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Channel } from '../../ports/models/catalog.ts';
 import type { Choice } from '../../upstream/choose.ts';
 import { noSignal } from '../../upstream/record-health.ts';
 import type { BudgetedCall } from '../../upstream/retry-budget.ts';
-import type { Held } from '../call-record.ts';
+import type { Admitted, Held } from '../call-record.ts';
 import type { ChannelPlan } from '../models/model-plan.ts';
 import { Preparer } from '../prepare/prepare.ts';
 import type { Prepared, PreparedCall, WholeReply } from '../prepare/prepared-call.ts';
@@ -23,10 +27,11 @@ import {
 import {
   type CallFailure,
   type ErrorRedaction,
+  errorText,
   possibleRuns,
   refusedByGateway,
 } from './failure.ts';
-import { noChannel } from './no-channel.ts';
+import { unknownModelMessage } from './failure-table.ts';
 
 /** The next channel, leased; the reply of a call that needs none; or the end of the attempts. */
 export type Candidate = Leased | UpstreamReply | 'give_up';
@@ -284,4 +289,33 @@ const noRedaction: ErrorRedaction = {
 function answeredLocally(reply: WholeReply): UpstreamReply {
   const notes = reply.notes ?? {};
   return { reply, redaction: noRedaction, notes, lease: undefined, status: undefined };
+}
+
+/** Used if all channels are busy: a call may end at any moment. */
+const busyWaitMs = 1_000;
+
+export function noChannel(
+  { model, received }: Pick<Admitted, 'model' | 'received'>,
+  { reason, untilMs, isRateLimit }: Extract<Choice, { readonly kind: 'none' }>,
+  emit: EventListener,
+): CallFailure {
+  const { settings, responseContext } = received;
+  const { requestId } = responseContext;
+  const nowMs = settings.clock.monotonicMs();
+  const helpsAtMs = reason === 'busy' ? nowMs : untilMs;
+  const wait =
+    helpsAtMs === undefined ? {} : { retryAfterMs: Math.max(busyWaitMs, helpsAtMs - nowMs) };
+  emit({ type: 'no_channel', requestId, modelId: model.id, reason, ...wait });
+  const details = { reason, ...(helpsAtMs === undefined ? { shouldRetry: false } : wait) };
+  const code = isRateLimit === true ? 'upstream_rate_limited' : 'no_channel';
+  return {
+    error:
+      reason === 'upstream_model_not_found'
+        ? new GatewayError('model_not_found', unknownModelMessage, { ...details, param: 'model' })
+        : new GatewayError(code, errorText(code, model), details),
+    ending: 'not_run',
+    retry: 'never',
+    healthSignal: { kind: 'neutral' },
+    reason,
+  };
 }

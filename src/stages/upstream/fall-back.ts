@@ -14,15 +14,14 @@ import { checkMembers } from '../models/check-members.ts';
 import type { ModelPlans } from '../models/model-plan.ts';
 import type { RecordChecks } from '../ports/record-checks.ts';
 import { limitFallback } from '../rates/limit-model.ts';
-import { relayedChannels } from '../references/relayed-channels.ts';
+import { relayedChannels } from '../references/references.ts';
 import { growHold } from '../settle/cover-prompt.ts';
 import { holdFor } from '../settle/hold.ts';
 import { coversModel } from '../settle/reserve.ts';
 import type { UpstreamOutcome, Upstreams } from './attempt.ts';
-import { callUpstream } from './call-upstream.ts';
+import { callUpstream, isAbandoned } from './call-upstream.ts';
 import { choose } from './choose-channel.ts';
 import { type CallFailure, isGatewayCut } from './failure.ts';
-import { isAbandoned } from './final-failure.ts';
 
 export interface FallBackDeps {
   readonly records: RecordChecks;

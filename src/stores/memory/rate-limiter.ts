@@ -1,13 +1,13 @@
 /** A rate limiter in this process's memory: token buckets that are forgotten once they are full. */
 import type { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import { checkAdjustments, checkTakes } from '../../ports/limits/rate-input.ts';
 import type {
   RateDecision,
   RateLimiter,
   RatePeriodMs,
   RateTake,
 } from '../../ports/limits/rate-limiter.ts';
+import { checkAdjustments, checkTakes } from '../../ports/limits/rates-schema.ts';
 import { aClock, checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { adjustAll, type Buckets, bucketAt, type TokenBucket, takeAll } from './token-bucket.ts';
 

@@ -57,13 +57,7 @@ export type {
   UsageRetention,
 } from '../sql/usage/report.ts';
 export type { SqlUsageSink as PostgresUsageSink } from '../sql/usage/sink.ts';
-export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
 export type { PostgresClient, PostgresLocation } from './client.ts';
-export {
-  type PostgresKeyStore,
-  type PostgresKeyStoreOptions,
-  postgresKeyStore,
-} from './key-store.ts';
 export { migratePostgres, type PostgresMigration, postgresMigrations } from './migrations.ts';
 export {
   type PostgresQuotaStore,
@@ -71,13 +65,18 @@ export {
   postgresQuotaStore,
 } from './quota-store.ts';
 export {
+  type PostgresCatalogOptions,
   type PostgresItemStoreOptions,
+  type PostgresKeyStore,
+  type PostgresKeyStoreOptions,
   type PostgresResultStoreOptions,
   type PostgresUsageSinkOptions,
   postgresAuditLog,
+  postgresCatalog,
   postgresClusterStore,
   postgresIdempotencyStore,
   postgresItemStore,
+  postgresKeyStore,
   postgresRateLimiter,
   postgresResponseIndex,
   postgresResultStore,

@@ -6,20 +6,23 @@ import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import { migrationRemedy, type PostgresLocation, type Statements, statements } from './client.ts';
 import { locationMembers, locationRemedies } from './location.ts';
-import { auditTable } from './sql/audit.ts';
-import { base, schemaCompatibility } from './sql/base.ts';
-import { clusterTables } from './sql/cluster.ts';
 import { idempotencyTables } from './sql/idempotency.ts';
 import { keptTables, responseTable } from './sql/kept.ts';
-import { keyOwners } from './sql/key-owners.ts';
-import { keysAndModels } from './sql/keys-and-models.ts';
-import { quotaBalances, quotaBatches } from './sql/quota-batches.ts';
-import { quotaCare } from './sql/quota-care.ts';
-import { quotaOperations } from './sql/quota-operations.ts';
-import { quotaSteps } from './sql/quota-steps.ts';
-import { quotaTables } from './sql/quota-tables.ts';
+import { quotaBatches } from './sql/quota-batches.ts';
+import { quotaCare, quotaOperations, quotaSteps } from './sql/quota-operations.ts';
 import { rateBuckets } from './sql/rates.ts';
-import { refusalDetail, refusalTable, usageTables } from './sql/usage.ts';
+import {
+  auditTable,
+  base,
+  clusterTables,
+  keyOwners,
+  keysAndModels,
+  quotaTables,
+  refusalDetail,
+  refusalTable,
+  schemaCompatibility,
+  usageTables,
+} from './sql/tables.ts';
 
 /** One migration. */
 export interface PostgresMigration {
@@ -51,7 +54,6 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   responseTable,
   auditTable,
   keyOwners,
-  quotaBalances,
   clusterTables,
 ].map((body, index) => ({ version: index + 1, sql: migrationOf(index + 1, body) }));
 

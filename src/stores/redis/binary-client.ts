@@ -1,6 +1,7 @@
 /** Runs scripts with binary arguments and replies, over node-redis and ioredis. */
+
+import type { Script } from './client.ts';
 import { failureOf, isUnknownScript } from './failure.ts';
-import type { Script } from './script.ts';
 
 /** The part of node-redis, version 5 and above, that is used for binary data. */
 export interface NodeRedisBytesClient {

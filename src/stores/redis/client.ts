@@ -2,8 +2,9 @@
  * The only file that knows Redis clients: it makes node-redis, ioredis or a function that sends
  * commands run scripts. No client is imported; the host passes one in, and closes it.
  */
+
+import { createHash } from 'node:crypto';
 import { failureOf, isUnknownScript } from './failure.ts';
-import type { Script } from './script.ts';
 
 /** The part of node-redis 4 and above that is used; a client, a pool, a sentinel or a cluster. */
 export interface NodeRedisClient {
@@ -138,4 +139,14 @@ function hasMethod(value: unknown, name: string): boolean {
   return (
     typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
   );
+}
+
+/** Sent by its digest, or by its text if the server does not know it. */
+export interface Script {
+  readonly text: string;
+  readonly sha1: string;
+}
+
+export function scriptOf(text: string): Script {
+  return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }

@@ -7,10 +7,9 @@ import type {
   IdempotencyStore,
 } from '../../ports/replies/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
-import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
+import { type RedisClient, type RunScript, type Script, scriptOf, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { corrupt, countOf, literalOf, textsOf } from './reply.ts';
-import { type Script, scriptOf } from './script.ts';
 import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
 
 /**

@@ -10,6 +10,7 @@ import type { ItemStore, StoredItem } from '../../ports/replies/item-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { bytesScriptRunner, type RedisBytesClient, type RunBytesScript } from './binary-client.ts';
+import type { Script } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import {
   forgetItemsOfOwnerScript,
@@ -17,10 +18,14 @@ import {
   getItemsScript,
   putItemsScript,
 } from './kept-scripts.ts';
-import { ownerName } from './owner-name.ts';
 import { corrupt, countIn, listOf } from './reply.ts';
-import type { Script } from './script.ts';
-import { bytesStoreOptions, defaultMaxBytes, defaultPrefix, remedies } from './set-up.ts';
+import {
+  bytesStoreOptions,
+  defaultMaxBytes,
+  defaultPrefix,
+  ownerName,
+  remedies,
+} from './set-up.ts';
 
 /** The client, and how many bytes are kept. */
 export interface RedisItemStoreOptions {

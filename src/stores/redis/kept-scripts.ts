@@ -11,7 +11,7 @@
  * <base>bytes          hash    the sum of the sizes: of each owner, and of all under the name `all`
  * ```
  */
-import { type Script, scriptOf } from './script.ts';
+import { type Script, scriptOf } from './client.ts';
 
 /** `keyOf` is the key of what has this `name`. */
 const preludeOf = (keyOf: string): string => `

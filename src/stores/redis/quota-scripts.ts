@@ -3,8 +3,8 @@
  * `stores/memory/quota-operations.ts`, in the same order. Numbers in replies are strings.
  */
 import { maxNanos } from '../../money.ts';
+import { type Script, scriptOf } from './client.ts';
 import { quotaPrelude } from './quota-lua.ts';
-import { type Script, scriptOf } from './script.ts';
 
 /**
  * ARGV: endedTtlMs, id, ttlMs, count; by line: subject|period, amount, charge on expiry, limit or

@@ -1,12 +1,11 @@
 /** A rate limiter in Redis: token buckets that any number of processes share. */
 import type { z } from 'zod';
-import { checkAdjustments, checkTakes } from '../../ports/limits/rate-input.ts';
 import type { RateDecision, RateLimiter, RateTake } from '../../ports/limits/rate-limiter.ts';
+import { checkAdjustments, checkTakes } from '../../ports/limits/rates-schema.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
-import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
+import { type RedisClient, type RunScript, type Script, scriptOf, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { countOf, literalOf, textsOf } from './reply.ts';
-import { type Script, scriptOf } from './script.ts';
 import { aPrefix, aRedisClient, defaultPrefix, escaped, remedies } from './set-up.ts';
 
 /**

@@ -6,12 +6,10 @@ import { z } from 'zod';
 import { parseJson } from '../../json.ts';
 import type { IndexEntry, ResponseIndex } from '../../ports/replies/response-index.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
-import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
+import { type RedisClient, type RunScript, type Script, scriptOf, scriptRunner } from './client.ts';
 import { withDeadline } from './deadline.ts';
-import { ownerName } from './owner-name.ts';
 import { corrupt, countIn, textsOf } from './reply.ts';
-import { type Script, scriptOf } from './script.ts';
-import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
+import { aPrefix, aRedisClient, defaultPrefix, ownerName, remedies } from './set-up.ts';
 
 /** The client and the prefix of the keys. */
 export interface RedisResponseIndexOptions {

@@ -11,12 +11,17 @@ import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { ownerShare } from '../memory/owned-entries.ts';
 import { resultBytes, resultFromBytes } from '../sql/result-bytes.ts';
 import { bytesScriptRunner, type RedisBytesClient } from './binary-client.ts';
+import type { Script } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { forgetResultsOfOwnerScript, getResultScript, putResultScript } from './kept-scripts.ts';
-import { ownerName } from './owner-name.ts';
 import { corrupt, countIn, listOf } from './reply.ts';
-import type { Script } from './script.ts';
-import { bytesStoreOptions, defaultMaxBytes, defaultPrefix, remedies } from './set-up.ts';
+import {
+  bytesStoreOptions,
+  defaultMaxBytes,
+  defaultPrefix,
+  ownerName,
+  remedies,
+} from './set-up.ts';
 
 /** The client, how many bytes are kept, and for how long. */
 export interface RedisResultStoreOptions {

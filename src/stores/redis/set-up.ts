@@ -1,4 +1,6 @@
 /** Schemas and defaults for the options that the Redis stores share. */
+
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { positive } from '../../ports/set-up.ts';
 import { isRedisBytesClient } from './binary-client.ts';
@@ -67,4 +69,9 @@ const separators: Readonly<Record<string, string>> = {
  */
 export function escaped(id: string): string {
   return id.replace(/[%{|}]/g, (separator) => separators[separator] ?? '');
+}
+
+/** 128 bits of a digest. */
+export function ownerName(owner: string): string {
+  return hash('sha256', owner, 'hex').slice(0, 32);
 }

@@ -1,8 +1,8 @@
 /** A rate limiter in a table: token buckets that any number of processes share. */
 import { type Clock, systemClock } from '../../clock.ts';
 import { items, type JsonValue, member } from '../../json.ts';
-import { checkAdjustments, checkTakes, maxRate } from '../../ports/limits/rate-input.ts';
 import type { RateDecision, RateLimiter, RateTake } from '../../ports/limits/rate-limiter.ts';
+import { checkAdjustments, checkTakes, maxRate } from '../../ports/limits/rates-schema.ts';
 import { corrupt, flagAt, integerAt } from './columns.ts';
 import type { RatesInput, SqlEngine } from './engine.ts';
 

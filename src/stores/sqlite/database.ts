@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
-import { connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleRemedy } from './handle-check.ts';
+import { aHandle, connectionTo, handleRemedy, type SqliteHandle } from './handle.ts';
 import {
   type InputOf,
   type OperationName,

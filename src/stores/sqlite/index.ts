@@ -56,25 +56,28 @@ export type {
   UsageRetention,
 } from '../sql/usage/report.ts';
 export type { SqlUsageSink as SqliteUsageSink } from '../sql/usage/sink.ts';
-export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
 export { migrateSqlite, type SqliteClient, type SqliteDatabase } from './database.ts';
 export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
-export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from './key-store.ts';
 export { sqliteMigrations } from './migrations.ts';
 export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
 export {
   type SqliteAuditLogOptions,
+  type SqliteCatalogOptions,
   type SqliteClusterStoreOptions,
   type SqliteIdempotencyStoreOptions,
   type SqliteItemStoreOptions,
+  type SqliteKeyStore,
+  type SqliteKeyStoreOptions,
   type SqliteRateLimiterOptions,
   type SqliteResponseIndexOptions,
   type SqliteResultStoreOptions,
   type SqliteUsageSinkOptions,
   sqliteAuditLog,
+  sqliteCatalog,
   sqliteClusterStore,
   sqliteIdempotencyStore,
   sqliteItemStore,
+  sqliteKeyStore,
   sqliteRateLimiter,
   sqliteResponseIndex,
   sqliteResultStore,

@@ -1,15 +1,35 @@
-/** The stores of `sql/` in SQLite, for the processes of one machine: their options and makers. */
+/**
+ * The stores of `sql/` in SQLite, for the processes of one machine: their options and makers, and
+ * SQLite as they use it.
+ */
 import type { z } from 'zod';
-import type { Clock } from '../../clock.ts';
+import type { CatalogTable } from '../../catalog/catalog-versions.ts';
+import {
+  type PublishedCatalog,
+  type PublishedCatalogOptions,
+  publishedCatalog,
+} from '../../catalog/published-catalog.ts';
+import { publishedCatalogShape } from '../../catalog/published-catalog-options.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { isError } from '../../errors.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
 import type { IdempotencyStore } from '../../ports/replies/idempotency-store.ts';
 import { checkMakerOptions, strict } from '../../ports/set-up.ts';
 import { sqlAuditLog } from '../sql/audit-log.ts';
+import { sqlCatalogTable } from '../sql/catalog-table.ts';
 import { type SqlClusterStore, sqlClusterStore } from '../sql/cluster-store.ts';
-import type { SqlEngine } from '../sql/engine.ts';
+import type { SqlValue } from '../sql/columns.ts';
+import type { SqlDialect, SqlEngine, SqlFunctions, SqlInsert, SqlTable } from '../sql/engine.ts';
 import { sqlIdempotencyStore } from '../sql/idempotency-store.ts';
 import { type SqlItemStore, type SqlItemStoreOptions, sqlItemStore } from '../sql/item-store.ts';
-import { itemStoreMembers, resultStoreMembers, usageSinkMembers } from '../sql/option-members.ts';
+import { type SqlKeyStore, type SqlKeyStoreOptions, sqlKeyStore } from '../sql/key-store.ts';
+import {
+  itemStoreMembers,
+  keyStoreMembers,
+  resultStoreMembers,
+  usageSinkMembers,
+} from '../sql/option-members.ts';
 import { type SqlRateLimiter, sqlRateLimiter } from '../sql/rate-limiter.ts';
 import { type SqlResponseIndex, sqlResponseIndex } from '../sql/response-index.ts';
 import {
@@ -18,9 +38,10 @@ import {
   sqlResultStore,
 } from '../sql/result-store.ts';
 import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage/sink.ts';
-import { isDatabase, type SqliteClient } from './database.ts';
-import { sqliteEngine } from './engine.ts';
-import { aHandle, handleAndClock, handleRemedy } from './handle-check.ts';
+import { isDatabase, performerOf, type SqliteClient } from './database.ts';
+import { isRefused } from './failure.ts';
+import { aHandle, handleAndClock, handleRemedy, type SqliteValue } from './handle.ts';
+import type { InputOf, PerformOptions } from './operations.ts';
 
 /** The database, and the clock of the leases. */
 export interface SqliteIdempotencyStoreOptions {
@@ -166,4 +187,177 @@ function engineFor(
   const schema = strict('must be an object', { ...handleAndClock, ...members });
   checkMakerOptions(maker, schema, options, handleRemedy);
   return sqliteEngine(options.client, options.clock);
+}
+
+/** The database, and the pepper of the digests. */
+export interface SqliteKeyStoreOptions extends SqlKeyStoreOptions {
+  /** Open and migrated. */
+  readonly client: SqliteClient;
+}
+
+/** A key table whose methods always return promises. */
+export interface SqliteKeyStore extends SqlKeyStore {}
+
+const keyStoreSchema = strict('must be an object', {
+  client: aHandle,
+  ...keyStoreMembers,
+} satisfies Record<keyof SqliteKeyStoreOptions, z.ZodType>);
+
+/**
+ * A key store over a migrated database. It keeps digests, never secrets.
+ *
+ * @throws ConfigurationError that names the option and says how to fix it
+ */
+export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
+  checkMakerOptions('sqliteKeyStore', keyStoreSchema, options, handleRemedy);
+  return sqlKeyStore('sqliteKeyStore', sqliteEngine(options.client), options);
+}
+
+/** The database, and how the secrets that its models refer to are resolved. */
+export interface SqliteCatalogOptions extends PublishedCatalogOptions {
+  /** Open and migrated. */
+  readonly client: SqliteClient;
+}
+
+const catalogSchema = strict('must be an object', { client: aHandle, ...publishedCatalogShape });
+
+const statements = {
+  insert: `
+INSERT INTO tollgate_catalog (version, models, published_at_ms, actor, note, changes)
+SELECT $2 + 1, $1, $now, $3, $4, $5
+WHERE NOT EXISTS (SELECT 1 FROM tollgate_catalog WHERE version > $2)`,
+  atMs: 'c.published_at_ms',
+};
+
+/**
+ * A catalog of the newest published version, or an empty one where nothing was published.
+ *
+ * @throws ConfigurationError that names the option or the model and how to fix it; StoreUnavailable
+ */
+export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<PublishedCatalog> {
+  checkMakerOptions('sqliteCatalog', catalogSchema, options, handleRemedy);
+  const { client, clock = systemClock() } = options;
+  return publishedCatalog('sqliteCatalog', sqliteCatalogTable(client, clock), options);
+}
+
+export function sqliteCatalogTable(client: SqliteClient, clock: Clock): CatalogTable {
+  return sqlCatalogTable(sqliteEngine(client, clock), statements);
+}
+
+const tables: Readonly<Record<SqlTable, string>> = {
+  keys: 'tollgate_key',
+  owners: 'tollgate_owner',
+  claims: 'tollgate_claim',
+  catalogs: 'tollgate_catalog',
+  audit: 'tollgate_audit',
+  usage: 'tollgate_usage',
+  refusals: 'tollgate_refusal',
+  kept: 'tollgate_kept',
+  responses: 'tollgate_response',
+  replicas: 'tollgate_replica',
+  switches: 'tollgate_switch',
+};
+
+/** The dialect, exported so that a test can check the query plans of the statements. */
+export const sqliteDialect: SqlDialect = {
+  table: (name) => tables[name],
+  claims: { ended: 'ended_at_ms', forget: 'forget_at_ms' },
+  now: '$now',
+  // There is one writer.
+  unlocked: '',
+  whileOwned: (owner, write) =>
+    write(`EXISTS (SELECT 1 FROM ${tables.owners} WHERE id = ${owner})`),
+  json: (value) => value,
+  utcDay: (ms) => `date(${ms} / 1000, 'unixepoch')`,
+  utcHour: (ms) => `strftime('%Y-%m-%dT%H:00Z', ${ms} / 1000, 'unixepoch')`,
+  contains: (text, value) => `instr(${text}, ${value}) > 0`,
+  // Not ->>, which reads some names as paths.
+  member: (object, ...names) =>
+    names.reduce(
+      (holder, name) => `(SELECT value FROM json_each(${holder}) WHERE key = ${name})`,
+      object,
+    ),
+  items: (array) => `json_each(${array})`,
+};
+
+/**
+ * An engine over migrated tables.
+ *
+ * @param clock of the leases
+ * @param readsLong whether its queries are reports
+ */
+export function sqliteEngine(
+  client: SqliteClient,
+  clock: Clock = systemClock(),
+  readsLong: Pick<PerformOptions, 'mayTakeLong'> = {},
+): SqlEngine {
+  const { perform } = performerOf(client);
+  const at = (options?: CallOptions) => ({ ...options, nowMs: clock.now() });
+  const prepared = new Map<string, Prepared>();
+  const bound = (text: string, values: readonly SqlValue[]) => {
+    let statement = prepared.get(text);
+    if (statement === undefined) {
+      statement = prepare(text);
+      prepared.set(text, statement);
+    }
+    const { sql } = statement;
+    const nowMs = clock.now();
+    const inOrder = statement.values.map((value) =>
+      value === 'now' ? BigInt(nowMs) : bindable(values[value]),
+    );
+    return { sql, values: inOrder };
+  };
+  return {
+    dialect: sqliteDialect,
+    background: {},
+    // The holder of the lock may be in this process.
+    closing: { maxTries: Number.POSITIVE_INFINITY, pauseMs: 100 },
+    isRefused: (error) => isError(error) && isRefused(error.cause),
+    read: async (text, values, options) =>
+      perform('query', bound(text, values), { ...at(options), ...readsLong }),
+    insert: async (into, given, options) => {
+      if (given.length === 0) return;
+      const rows = given.map((row) => into.columns.map(({ name }) => bindable(row[name])));
+      const mayBeLost = into.mayBeLost === true;
+      await perform('insert', { sql: insertOf(into), rows, mayBeLost }, at(options));
+    },
+    change: async (text, values, options) =>
+      perform('change', bound(`${text} RETURNING 1`, values), at(options)),
+    call: async <Name extends keyof SqlFunctions>(
+      name: Name,
+      input: InputOf<Name>,
+      options?: CallOptions,
+      bytes?: Uint8Array,
+    ) => perform(name, input, { ...at(options), bytes }),
+  };
+}
+
+function insertOf({ table, columns, conflict }: SqlInsert): string {
+  const names = columns.map(({ name }) => name).join(', ');
+  const values = columns.map(() => '?').join(', ');
+  return `
+INSERT INTO ${tables[table]} AS known (${names}) VALUES (${values}) ON CONFLICT ${conflict}`;
+}
+
+/** A statement with `?` in place of `$1`, because drivers differ in their named values. */
+interface Prepared {
+  readonly sql: string;
+  /** Which value each `?` has. */
+  readonly values: readonly (number | 'now')[];
+}
+
+/** Translates the placeholders of a statement. */
+export function prepare(text: string): Prepared {
+  const values: (number | 'now')[] = [];
+  const sql = text.replaceAll(/\$(now\b|\d+)/g, (_, name: string) => {
+    values.push(name === 'now' ? name : Number(name) - 1);
+    return '?';
+  });
+  return { sql, values };
+}
+
+/** SQLite has no booleans. */
+function bindable(value: SqlValue | undefined): SqliteValue {
+  if (typeof value !== 'boolean') return value ?? null;
+  return value ? 1n : 0n;
 }

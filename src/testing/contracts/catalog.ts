@@ -3,8 +3,13 @@ import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/models/catalog.ts';
 import { isWildcard } from '../../ports/models/listed-model.ts';
-import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
-import { everyId } from './ids.ts';
+import {
+  type Cases,
+  type Cleanable,
+  type ContractCase,
+  everyId,
+  overSetups,
+} from './contract-case.ts';
 
 /** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup extends Cleanable {

@@ -9,8 +9,13 @@ import type {
   FinishInput,
   IdempotencyStore,
 } from '../../ports/replies/idempotency-store.ts';
-import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
-import { everyId } from './ids.ts';
+import {
+  type Cases,
+  type Cleanable,
+  type ContractCase,
+  everyId,
+  overSetups,
+} from './contract-case.ts';
 
 /** A store to test, with its clock. */
 export interface IdempotencyStoreSetup extends Cleanable {

@@ -7,10 +7,10 @@ import {
   type Cases,
   type Cleanable,
   type ContractCase,
+  everyId,
   forgetAll,
   overSetups,
 } from './contract-case.ts';
-import { everyId } from './ids.ts';
 
 /** A store to test, with its clock. It keeps at least 1 MiB of one owner, in items up to 64 KiB. */
 export interface ItemStoreSetup extends Cleanable {

@@ -6,8 +6,13 @@ import type { MaybePromise } from '../../ports/call-options.ts';
 import type { KeyOwner, OwnerTable } from '../../ports/keys/key-owner.ts';
 import type { ApiKey, KeyStore } from '../../ports/keys/key-store.ts';
 import { mintSecret } from '../../secret.ts';
-import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
-import { everyId } from './ids.ts';
+import {
+  type Cases,
+  type Cleanable,
+  type ContractCase,
+  everyId,
+  overSetups,
+} from './contract-case.ts';
 
 /** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup extends Cleanable {

@@ -7,8 +7,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RateDecision, RateLimiter, RateTake } from '../../ports/limits/rate-limiter.ts';
-import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
-import { everyId } from './ids.ts';
+import {
+  type Cases,
+  type Cleanable,
+  type ContractCase,
+  everyId,
+  overSetups,
+} from './contract-case.ts';
 
 /**
  * The cases of the rate limiter contract. `make` is called once per case; limiters may share a

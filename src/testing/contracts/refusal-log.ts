@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { RecordedRefusals, RefusalLog } from '../../ports/refusal-log.ts';
-import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
-import { everyId } from './ids.ts';
+import {
+  type Cases,
+  type Cleanable,
+  type ContractCase,
+  everyId,
+  overSetups,
+} from './contract-case.ts';
 
 /** A log to test, and a function that reads what it keeps. */
 export interface RefusalLogSetup extends Cleanable {

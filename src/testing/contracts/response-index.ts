@@ -7,10 +7,10 @@ import {
   type Cases,
   type Cleanable,
   type ContractCase,
+  everyId,
   forgetAll,
   overSetups,
 } from './contract-case.ts';
-import { everyId } from './ids.ts';
 
 /** An index to test, with its clock. It keeps at least 2,000 entries. */
 export interface ResponseIndexSetup extends Cleanable {

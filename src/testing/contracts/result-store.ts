@@ -7,10 +7,10 @@ import {
   type Cases,
   type Cleanable,
   type ContractCase,
+  everyId,
   forgetAll,
   overSetups,
 } from './contract-case.ts';
-import { everyId } from './ids.ts';
 
 /** A store to test. It keeps at least 5 MiB of one owner. */
 export interface ResultStoreSetup extends Cleanable {

@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
-import { type Cases, type Cleanable, type ContractCase, overSetups } from './contract-case.ts';
-import { everyId } from './ids.ts';
+import {
+  type Cases,
+  type Cleanable,
+  type ContractCase,
+  everyId,
+  overSetups,
+} from './contract-case.ts';
 
 /** The members of a record that the cases read back. */
 export type StoredUsage = Pick<

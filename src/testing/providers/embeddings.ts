@@ -4,8 +4,14 @@
  */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { geminiError, geminiFailure, geminiStreamError } from './gemini-content.ts';
-import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { type ReplyContext, withFault } from './provider.ts';
+import {
+  openaiError,
+  openaiFailure,
+  openaiStreamError,
+  type ReplyContext,
+  refuseBody,
+  withFault,
+} from './provider.ts';
 import { json, type Script } from './scripts.ts';
 
 export function embeddingsScript(body: JsonValue | undefined, context: ReplyContext): Script {

@@ -1,7 +1,15 @@
 /** `POST /v1/chat/completions` as OpenAI replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
-import { openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
-import { agentOf, counted, type FaultReplies, type ReplyContext, withFault } from './provider.ts';
+import {
+  agentOf,
+  counted,
+  type FaultReplies,
+  openaiFailure,
+  openaiStreamError,
+  type ReplyContext,
+  refuseBody,
+  withFault,
+} from './provider.ts';
 import {
   chatAfterToolPieces,
   chatMetadata,

@@ -2,14 +2,17 @@
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import { embeddingsScript } from './embeddings.ts';
 import { chatScript } from './openai-chat.ts';
-import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
 import {
   counted,
   type FaultReplies,
   faultNames,
+  openaiError,
+  openaiFailure,
+  openaiStreamError,
   type Provider,
   type ProviderRequest,
   type ReplyContext,
+  refuseBody,
   storedScript,
   withFault,
 } from './provider.ts';

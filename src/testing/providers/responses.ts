@@ -1,14 +1,16 @@
 /** `POST /v1/responses` as OpenAI replies to it: one turn, whole or as a stream. */
 import { createHash } from 'node:crypto';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { openaiError, openaiFailure, refuseBody } from './openai-errors.ts';
 import {
   type Agent,
   agentOf,
   counted,
   type FaultReplies,
+  openaiError,
+  openaiFailure,
   outputOf,
   type ReplyContext,
+  refuseBody,
   type StoredResponses,
   withFault,
 } from './provider.ts';
@@ -101,7 +103,6 @@ function contentFor(
   return message(chatPieces, chatTokens.text);
 }
 
-/** Models that reason: OpenAI's from GPT-5 and the o-series, and agents. */
 /** Reasoning is sealed where `include` asks for it, and summarised where `reasoning` does. */
 function reasoningItem(
   body: JsonValue | undefined,

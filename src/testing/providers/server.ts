@@ -6,8 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { anthropic } from './anthropic.ts';
-import { azure } from './azure.ts';
-import { bedrock } from './bedrock.ts';
+import { azure, bedrock, vertex } from './clouds.ts';
 import { type Exchange, openExchange, play, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
@@ -18,7 +17,6 @@ import {
   StoredResponses,
 } from './provider.ts';
 import type { Script } from './scripts.ts';
-import { vertex } from './vertex.ts';
 
 /** Options of the fake upstream, all optional. */
 export interface FakeUpstreamOptions {

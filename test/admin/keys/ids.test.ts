@@ -1,7 +1,7 @@
 // suite: slow host
 /** Keys and owners with any ids over HTTP: each path means its own. */
 import { expect, it, onTestFinished } from 'vitest';
-import { everyId } from '../../../src/testing/contracts/ids.ts';
+import { everyId } from '../../../src/testing/contracts/contract-case.ts';
 import { adminServer, adminSetup, changing } from '../admin-host.ts';
 
 // The parts of a path that every client removes; such ids are refused.

@@ -2,7 +2,7 @@
 /** `AzureOpenAI`, unmodified, before the gateway, and Azure behind it. */
 import { AzureOpenAI } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { azure } from '../../../src/platforms/azure.ts';
+import { azure } from '../../../src/platforms/places.ts';
 import type { Model } from '../../../src/ports/models/catalog.ts';
 import { type Mount, mounts, type RunningMount } from '../../adapters/mounts.ts';
 import {

@@ -2,7 +2,7 @@
 /** What Azure, Foundry and API Management refuse: who is blamed, and what happens next. */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { azure } from '../../../src/platforms/azure.ts';
+import { azure } from '../../../src/platforms/places.ts';
 import type { Channel } from '../../../src/ports/models/catalog.ts';
 import type { AzureOptions } from '../../../src/ports/models/platform.ts';
 import { gatewayInProcess } from '../../support/gateway-in-process.ts';

@@ -2,11 +2,12 @@
 /**
  * What the gateway sends to Azure is what the official clients send: path, query, body and headers.
  */
+
 import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { azure } from '../../../src/platforms/azure.ts';
+import { azure } from '../../../src/platforms/places.ts';
 import type { Channel, Model } from '../../../src/ports/models/catalog.ts';
 import type { AzureOptions } from '../../../src/ports/models/platform.ts';
 import type { RecordedCall } from '../../../src/testing/providers/exchange.ts';

@@ -3,7 +3,7 @@
 
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { EventStreamDecoder } from '../../../src/platforms/bedrock/event-stream.ts';
+import { EventStreamDecoder } from '../../../src/platforms/bedrock/reply-body.ts';
 import { drawn } from '../../support/seeds.ts';
 import { ours, randomChunks, randomMessage, randomStream, theirs } from './event-stream.ts';
 import { chunk, message, replyEvents } from './messages.ts';

@@ -4,7 +4,7 @@ import { isUpstreamError } from '../../../src/errors.ts';
 import {
   type EventMessage,
   EventStreamDecoder,
-} from '../../../src/platforms/bedrock/event-stream.ts';
+} from '../../../src/platforms/bedrock/reply-body.ts';
 import type { Draw } from '../../support/seeds.ts';
 import { codec } from './messages.ts';
 

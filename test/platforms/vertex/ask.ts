@@ -1,6 +1,6 @@
 /** A call through a gateway with one channel on Vertex AI, and what it sent there. */
 import type { JsonValue } from '../../../src/json.ts';
-import { vertex } from '../../../src/platforms/vertex.ts';
+import { vertex } from '../../../src/platforms/places.ts';
 import type { Model } from '../../../src/ports/models/catalog.ts';
 import { anyModelGateway } from '../../support/any-model-gateway.ts';
 import type { CallerReply } from '../../support/gateway-in-process.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { items, type JsonValue, member, parseJson } from '../../../src/json.ts';
-import { vertex } from '../../../src/platforms/vertex.ts';
+import { vertex } from '../../../src/platforms/places.ts';
 import type { UpstreamRequest } from '../../../src/ports/upstream-client.ts';
 import { anyModelGateway, embeddings, nativeEmbeddings } from '../../support/any-model-gateway.ts';
 import { fixture } from '../../support/recorded/fixtures.ts';

@@ -2,7 +2,7 @@
 /** Errors of Vertex AI, in Google's form and in Anthropic's, and what follows from each. */
 import { describe, expect, it } from 'vitest';
 import { dialects } from '../../../src/dialects/table.ts';
-import { vertex } from '../../../src/platforms/vertex.ts';
+import { vertex } from '../../../src/platforms/places.ts';
 import { onVertex as hostedOn } from '../../../src/platforms/vertex-dialect.ts';
 import type { Channel } from '../../../src/ports/models/catalog.ts';
 import { type FailureRow, rowOf } from '../../../src/stages/upstream/failure-table.ts';

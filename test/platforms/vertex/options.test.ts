@@ -2,8 +2,7 @@
 /** What is refused of the options of `vertex()` at start-up, by code and as JSON. */
 import { describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../../src/catalog/static-catalog.ts';
-import { placeOf } from '../../../src/platforms/places.ts';
-import { vertex } from '../../../src/platforms/vertex.ts';
+import { placeOf, vertex } from '../../../src/platforms/places.ts';
 import type { VertexPlatform } from '../../../src/ports/models/platform.ts';
 import { model } from '../../support/models.ts';
 

@@ -6,7 +6,7 @@ import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { OAuth2Client } from 'google-auth-library';
 import OpenAI from 'openai';
 import { afterEach, describe, it, vi } from 'vitest';
-import { vertex } from '../../../src/platforms/vertex.ts';
+import { vertex } from '../../../src/platforms/places.ts';
 import { callerSecret } from '../../support/gateway-in-process.ts';
 import {
   expectSame,

@@ -1,7 +1,7 @@
 // suite: slow
 /** Replies as Google's SDK recorded them from Vertex AI, in front of other clients. */
 import { describe, expect, it } from 'vitest';
-import { vertex } from '../../../src/platforms/vertex.ts';
+import { vertex } from '../../../src/platforms/places.ts';
 import {
   anyModelGateway,
   chat,

@@ -2,7 +2,7 @@
 /** A store that hangs delays a few callers, and no others. */
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../../src/ports/limits/quota-store.ts';
-import { storeBreaker } from '../../../src/stages/ports/store-breaker.ts';
+import { storeBreaker } from '../../../src/stages/ports/port-calls.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import {
   type GatewaySetup,

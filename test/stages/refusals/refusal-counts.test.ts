@@ -8,7 +8,7 @@ import {
   boundedDetails,
   type RefusalKind,
   refusalCounts,
-} from '../../../src/stages/refusal-counts.ts';
+} from '../../../src/stages/record-refusals.ts';
 
 const some = (kind: Partial<RefusalKind> = {}): RefusalKind => ({
   keyId: undefined,

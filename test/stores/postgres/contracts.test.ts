@@ -4,10 +4,10 @@
  * which a later version of the package has added columns.
  */
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
-import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import {
+  postgresCatalog,
   postgresIdempotencyStore,
+  postgresKeyStore,
   postgresUsageSink,
 } from '../../../src/stores/postgres/stores.ts';
 import { catalogContract } from '../../../src/testing/contracts/catalog.ts';

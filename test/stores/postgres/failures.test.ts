@@ -1,13 +1,13 @@
 // suite: services
 /** Failures between the stores and PostgreSQL, and the errors they become. */
+
 import { createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { QuotaStore } from '../../../src/ports/limits/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
-import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
-import { postgresIdempotencyStore } from '../../../src/stores/postgres/stores.ts';
+import { postgresIdempotencyStore, postgresKeyStore } from '../../../src/stores/postgres/stores.ts';
 
 const id = 'reservation_0001';
 const partition = 'default';

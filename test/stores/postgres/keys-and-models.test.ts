@@ -4,9 +4,11 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { PublishedModel } from '../../../src/catalog/published-models.ts';
 import type { GatewayEvent } from '../../../src/events/events.ts';
-import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
-import { postgresEngine } from '../../../src/stores/postgres/engine.ts';
-import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
+import {
+  postgresCatalog,
+  postgresEngine,
+  postgresKeyStore,
+} from '../../../src/stores/postgres/stores.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { keyIdCases } from '../id-cases.ts';

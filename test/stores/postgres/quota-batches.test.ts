@@ -12,7 +12,7 @@ import { type CutProxy, type Fault, startCutProxy } from '../../proof/cut-proxy.
 import { comparable, type Operation, send, withoutBalances } from '../../proof/operations.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { type Draw, drawn } from '../../support/seeds.ts';
-import { olderQuotaStore } from './older-quota-store.ts';
+import { oneByOneStore } from './one-by-one.ts';
 import { type ControlledClock, controlClock, migrated } from './schema.ts';
 
 const subjects = ['a', 'b', 'c'];
@@ -38,7 +38,7 @@ describe.skipIf(!hasPostgres())('batches in PostgreSQL', () => {
       postgresQuotaStore({ client }),
       postgresQuotaStore({ client: pool }),
     ];
-    const older = olderQuotaStore({ client: pool });
+    const reference = await oneByOneStore(pool);
     const [inBatches, oneByOne, before] = [randomUUID(), randomUUID(), randomUUID()];
     const lineCounts = new Map<string, number>();
     for (let round = 0; round < 40; round += 1) {
@@ -54,7 +54,7 @@ describe.skipIf(!hasPostgres())('batches in PostgreSQL', () => {
 
       expect(texts(together)).toEqual(texts(await oneAfterAnother(single, oneByOne)));
       const stated = together.map(withoutBalances);
-      expect(texts(stated)).toEqual(texts(await oneAfterAnother(older, before)));
+      expect(texts(stated)).toEqual(texts(await oneAfterAnother(reference, before)));
       const rows = await rowsIn(single, inBatches);
       expect(rows).toEqual(await rowsIn(single, oneByOne));
       expect(rows).toEqual(await rowsIn(single, before));

@@ -163,9 +163,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
       AND 'lock_timeout=5s' = ANY (proconfig) ORDER BY proname`;
     const withTimeout = (await pool.query(text)).rows.map(({ proname }) => proname);
     expect(withTimeout).toEqual(
-      ['adjust', 'batch', 'extend', 'read', 'release', 'reserve', 'settle', 'sweep'].map(
-        (name) => `quota_${name}`,
-      ),
+      ['adjust', 'batch', 'extend', 'read', 'sweep'].map((name) => `quota_${name}`),
     );
     const schema = 'hasty';
     const hasty = postgresQuotaStore({ client: await migrated(pool, schema), schema });

@@ -10,7 +10,6 @@ import {
 } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 import { numbers } from '../../support/seeds.ts';
-import { olderQuotaStore } from './older-quota-store.ts';
 import { migrated } from './schema.ts';
 
 const seed = 20_261_121;
@@ -32,10 +31,10 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
 
   it.each([
     ['a process each', 64],
-    ['four processes, one of an older version', 4],
+    ['four processes', 4],
   ])('sixty-four clients, %s, have no error, no hang and no deadlock', async (_how, processes) => {
     const failures: unknown[] = [];
-    const stores = Array.from({ length: processes }, (_, index) => {
+    const stores = Array.from({ length: processes }, () => {
       const pool = server.pool(64 / processes);
       // Without this, a deadlock that the store resolves by a retry would not be noticed.
       const query: PostgresClient['query'] = (text, values) =>
@@ -43,8 +42,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
           failures.push(error);
           throw error;
         });
-      const make = index === 3 ? olderQuotaStore : postgresQuotaStore;
-      return make({ client: { query } });
+      return postgresQuotaStore({ client: { query } });
     });
     await server.pool(1).query('TRUNCATE tollgate.quota_rows');
 

@@ -2,8 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
-import type { RedisClient, RunScript } from '../../../src/stores/redis/client.ts';
-import { type Script, scriptOf } from '../../../src/stores/redis/script.ts';
+import {
+  type RedisClient,
+  type RunScript,
+  type Script,
+  scriptOf,
+} from '../../../src/stores/redis/client.ts';
 import { type FakeClock, fakeClock } from '../../../src/testing/fake-clock.ts';
 
 /** A connected client, and a function that closes it. */

@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayEvent } from '../../../src/events/events.ts';
-import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts';
 import {
   type PublishedModel,
   sqliteCatalog,
   sqliteKeyStore,
 } from '../../../src/stores/sqlite/index.ts';
+import { sqliteEngine } from '../../../src/stores/sqlite/stores.ts';
 import { fakeClock } from '../../../src/testing/index.ts';
 import { keyIdCases } from '../id-cases.ts';
 import { keyCacheCases } from '../key-cache-cases.ts';

@@ -8,10 +8,10 @@ import { keyStatements } from '../../../src/stores/sql/key-store.ts';
 import { refusalStatements } from '../../../src/stores/sql/refusal-report.ts';
 import { responseStatements } from '../../../src/stores/sql/response-index.ts';
 import { usageStatements } from '../../../src/stores/sql/usage/statements.ts';
-import { prepare, sqliteDialect } from '../../../src/stores/sqlite/engine.ts';
 import { functionStatements } from '../../../src/stores/sqlite/functions.ts';
 import { sweepStatements } from '../../../src/stores/sqlite/operations.ts';
 import { hotStatements } from '../../../src/stores/sqlite/quota-ledger.ts';
+import { prepare, sqliteDialect } from '../../../src/stores/sqlite/stores.ts';
 import { fileKinds, scratch } from './handles.ts';
 
 const keys = keyStatements(sqliteDialect);

@@ -15,7 +15,7 @@ import {
   sqliteQuotaStore,
   sqliteUsageSink,
 } from '../../../src/stores/sqlite/index.ts';
-import { DatabaseThread } from '../../../src/stores/sqlite/thread/database-thread.ts';
+import { DatabaseThread } from '../../../src/stores/sqlite/thread/open.ts';
 import { childScript } from '../../support/child-script.ts';
 import { idOf, partition, reportedOf, reserve, settle, unavailable } from './reported-calls.ts';
 import { type Failure, type ThreadScratch, threadScratch } from './threads.ts';

@@ -2,16 +2,17 @@
  * Channels in three groupings: each model with its channels by priority, each account with how it
  * has served lately, and the replicas with what is out where.
  */
-import type { Channel, Model, Now } from '../api.ts';
+import type { Channel, Cluster, Model, Now } from '../api.ts';
 import { canManage, type PageContext, type View } from '../context.ts';
 import { button, type Child, el, link, refill } from '../dom.ts';
 import { searchBar } from '../field.ts';
-import { durationText } from '../format.ts';
+import { agoText, durationText, spanText } from '../format.ts';
 import { type Column, empty, panel, section, table } from '../panel.ts';
 import type { Route } from '../route.ts';
 import { accountsPanel } from './channel-accounts.ts';
 import { shareDialog } from './channel-controls.ts';
 import {
+  badge,
   type Grouping,
   inFlightText,
   isServing,
@@ -19,7 +20,6 @@ import {
   stateCell,
   switchButtons,
 } from './channel-parts.ts';
-import { replicasPanel } from './channel-replicas.ts';
 
 const groupings = {
   model: modelsPanel,
@@ -211,4 +211,112 @@ function actionColumn(
       },
     },
   ];
+}
+
+type Replica = Cluster['replicas'][number];
+type Switch = Cluster['switches'][number];
+
+function replicasPanel(page: PageContext): Grouping {
+  const place = el('div', { class: 'models replicas' });
+  let known: Cluster | undefined;
+  const draw = (): void => {
+    if (known !== undefined) refill(place, clusterOf(known, page));
+  };
+  const list = panel<Cluster>({
+    title: 'Channels',
+    what: 'replicas',
+    load: (signal) => page.api.get('/replicas', {}, signal),
+    render: (cluster) => {
+      known = cluster;
+      draw();
+      return place;
+    },
+  });
+  return { ...list, draw, untilMs: () => [] };
+}
+
+function clusterOf({ isShared, self, replicas, switches }: Cluster, page: PageContext): Child {
+  const nowMs = page.nowMs();
+  const alone =
+    'Without a database this process knows of no other: a switch holds here, until it ends.';
+  return [
+    section(
+      'Replicas',
+      el('span', { class: 'hint' }, `${replicas.length} seen in the last minute`),
+      replicaTable(replicas, self.id, page),
+      isShared ? undefined : el('p', { class: 'note' }, alone),
+    ),
+    isShared ? section('Switches', undefined, switchTable(switches, page, nowMs)) : undefined,
+  ];
+}
+
+function replicaTable(
+  replicas: readonly Replica[],
+  selfId: string,
+  page: PageContext,
+): HTMLElement {
+  const nowMs = page.nowMs();
+  return table<Replica>({
+    label: 'Replicas',
+    columns: [
+      {
+        head: 'host',
+        kind: 'main',
+        cell: ({ id, host, pid }) => [
+          el('b', {}, host),
+          el('span', { class: 'below' }, `process ${pid}${id === selfId ? ', this one' : ''}`),
+        ],
+      },
+      { head: 'channels that are out', kind: 'wide', cell: (replica) => outCell(replica, page) },
+      { head: 'version', cell: ({ version }) => version },
+      {
+        head: 'up',
+        kind: 'number',
+        cell: ({ startedAtMs }) => spanText(Math.max(0, nowMs - startedAtMs)),
+      },
+      {
+        head: 'last seen',
+        kind: 'number',
+        cell: ({ id, seenAtMs }) =>
+          id === selfId ? 'now' : agoText(Math.min(seenAtMs, nowMs), nowMs),
+      },
+    ],
+    rows: replicas,
+    keyOf: ({ id }) => id,
+  });
+}
+
+function outCell({ channels }: Replica, page: PageContext): Child {
+  if (channels.length === 0) return el('span', { class: 'hint' }, 'none');
+  return channels.map(({ channelId, upstreamModel, state }) =>
+    el('span', { class: 'out' }, [
+      link(page.href({ view: 'channels', params: { channel: channelId } }), channelId, {
+        class: 'id',
+      }),
+      upstreamModel === null ? undefined : el('span', { class: 'hint' }, upstreamModel),
+      badge(state),
+    ]),
+  );
+}
+
+function switchTable(switches: readonly Switch[], page: PageContext, nowMs: number): HTMLElement {
+  if (switches.length === 0) return empty(el('p', {}, 'No channel has been switched.'));
+  return table<Switch>({
+    label: 'The latest switch of each channel',
+    columns: [
+      {
+        head: 'channel',
+        kind: 'main',
+        cell: ({ channelId }) =>
+          link(page.href({ view: 'channels', params: { channel: channelId } }), channelId, {
+            class: 'id',
+          }),
+      },
+      { head: 'switched', cell: ({ isOff }) => (isOff ? badge('off') : 'on') },
+      { head: 'by', cell: ({ actor }) => actor },
+      { head: 'when', kind: 'number', cell: ({ atMs }) => agoText(Math.min(atMs, nowMs), nowMs) },
+    ],
+    rows: [...switches].sort((one, other) => other.atMs - one.atMs),
+    keyOf: ({ channelId }) => channelId,
+  });
 }

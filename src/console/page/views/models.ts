@@ -1,14 +1,12 @@
 /** Models: their prices and limits, the channels of each with their costs, and the versions. */
-import type { CatalogModel, CatalogVersion } from '../api.ts';
-import { messageOf } from '../api.ts';
+import { type CatalogModel, type CatalogVersion, messageOf } from '../api.ts';
 import type { PageContext, View } from '../context.ts';
 import { loadedDrawer } from '../dialog.ts';
 import { type Child, el, link, timeOf } from '../dom.ts';
 import { searchBar } from '../field.ts';
 import { clockText, countText } from '../format.ts';
 import { empty, failure, panel, table } from '../panel.ts';
-import { changeLine, modelParts } from './model-drawer.ts';
-import { priceCell } from './price-text.ts';
+import { changeLine, modelParts, priceCell } from './model-drawer.ts';
 
 interface Catalog {
   readonly data: readonly CatalogModel[];

@@ -1,8 +1,7 @@
 /**
- * Migrations 12 and 16: several operations in one transaction. A commit waits for the disk while it
- * holds the locks of its subjects, so one commit for each operation limits a busy subject to what a
- * disk can sync. The functions for single operations stay, for processes with an older version of
- * the package; `quota_extend` and those of migration 5 are in use.
+ * Migration 12: the operations of calls, several in one transaction. A commit waits for the disk
+ * while it holds the locks of its subjects, so one commit for each operation limits a busy subject
+ * to what a disk can sync.
  */
 
 /**
@@ -10,7 +9,7 @@
  * row that is updated 64 times in a transaction has 64 dead versions. Until then its balances are
  * in arrays, with an item for each row.
  */
-const quotaBatch = `
+export const quotaBatches = `
 -- Runs operations of one partition, of which no two have the same id: all of them or, if one
 -- raises an error, none. Extends run first, because they read and write balances in the table; the
 -- others run in their order. The answers have the order of the operations.
@@ -51,6 +50,7 @@ DECLARE
   carried boolean[];
   extras bigint[];
   spent bigint[];
+  uses bigint[];
   more_used bigint[];
   more_held bigint[];
   more_calls integer[];
@@ -100,6 +100,7 @@ BEGIN
         carried[k] := coalesce(standing.limit_carried, false);
         extras[k] := coalesce(standing.extra_nanos, 0);
         spent[k] := coalesce(standing.used_nanos + standing.held_nanos, 0);
+        uses[k] := coalesce(standing.used_nanos, 0);
         more_used[k] := 0;
         more_held[k] := 0;
         more_calls[k] := 0;
@@ -195,6 +196,13 @@ BEGIN
         more_used[k] := more_used[k] + amounts[i];
         changed[k] := true;
       END LOOP;
+      answers[n] := answers[n] || jsonb_build_object('balances', (
+        SELECT jsonb_agg(jsonb_build_array(
+          "tollgate".quota_limit(lims[at[line]], extras[at[line]])::text,
+          (uses[at[line]] + more_used[at[line]] - coalesce((
+            SELECT sum(known.on_expire[j]) FROM generate_series(1, cardinality(known.subjects)) AS j
+            WHERE known.state = 'expired' AND at[own + j] = at[line]), 0))::text) ORDER BY line)
+        FROM generate_series(1, own) AS lines (line)));
     WHEN 'release' THEN
       -- One that has overtaken its reserve blocks it.
       answers[n] := CASE WHEN known.state <> 'held'
@@ -246,10 +254,7 @@ BEGIN
   END LOOP;
   RETURN to_jsonb(answers);
 END $body$;
-`;
 
-/** Creates `quota_batch` and `quota_run_batch`. */
-export const quotaBatches = `${quotaBatch}
 -- Runs a batch. Its commit does not wait for the disk, which frees the locks of its subjects for
 -- the batches of other processes. Its answers may be given only after the second commit, which does
 -- wait: the log is written in order, so the second is on the disk only after the first.
@@ -263,26 +268,3 @@ BEGIN
   PERFORM pg_logical_emit_message(true, 'tollgate', '');
 END $body$;
 `;
-
-/** What migration 16 puts before these lines of `quota_batch`. */
-const additions: readonly (readonly [line: string, before: string])[] = [
-  ['  more_used bigint[];\n', '  uses bigint[];\n'],
-  ['        more_used[k] := 0;\n', '        uses[k] := coalesce(standing.used_nanos, 0);\n'],
-  [
-    "    WHEN 'release' THEN\n",
-    `      answers[n] := answers[n] || jsonb_build_object('balances', (
-        SELECT jsonb_agg(jsonb_build_array(
-          "tollgate".quota_limit(lims[at[line]], extras[at[line]])::text,
-          (uses[at[line]] + more_used[at[line]] - coalesce((
-            SELECT sum(known.on_expire[j]) FROM generate_series(1, cardinality(known.subjects)) AS j
-            WHERE known.state = 'expired' AND at[own + j] = at[line]), 0))::text) ORDER BY line)
-        FROM generate_series(1, own) AS lines (line)));
-`,
-  ],
-];
-
-/** Replaces `quota_batch`: a settle also returns the limit and the used amount of each line. */
-export const quotaBalances: string = additions.reduce(
-  (text, [line, before]) => text.replace(line, () => before + line),
-  quotaBatch.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'),
-);

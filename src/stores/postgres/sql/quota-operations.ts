@@ -1,116 +1,130 @@
 /**
- * Migration 4: the operations on reservations, one function each, with JSON as input and output.
- * Amounts are decimal text, which no parser rounds. `enable_seqscan` is off because a connection
- * keeps the plans it made while a table was small. `lock_timeout` is 5 s so that one stuck lock
- * can't block a whole connection pool.
+ * Migrations 3 to 5: the steps of quota operations, and the operations extend, sweep, read and
+ * adjust, with JSON as input and output. Amounts are decimal text, which no parser rounds.
+ * `enable_seqscan` is off because a connection keeps the plans it made while a table was small.
+ * `lock_timeout` is 5 s so that one stuck lock can't block a whole connection pool. An operation
+ * first locks all its subjects in sorted order and then waits for nothing else, so operations can't
+ * deadlock.
  */
+import { extraTooLarge, limitStatedByRecords } from '../../../ports/limits/quota-input.ts';
 
-export const quotaOperations = `
-CREATE FUNCTION "tollgate".quota_reserve(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
-DECLARE
-  place text := p_input->>'partition';
-  name text := p_input->>'id';
-  at_ms bigint;
-  end_ms bigint;
-  known "tollgate".quota_reservations;
-  subjects text[];
-  periods text[];
-  amounts bigint[];
-  limits bigint[];
-  charges bigint[];
-  caps bigint[];
-  standing "tollgate".quota_rows;
-  room bigint;
-  refusal jsonb;
-  rest text[] := '{}';
+/**
+ * A subject is locked by an advisory lock of the transaction: this needs no row, and readers don't
+ * wait for it. To change a reservation, the locks of all its subjects must be held.
+ */
+export const quotaSteps = `
+-- Names contain no slash, so the texts are unique. Two that share a hash only wait needlessly.
+CREATE FUNCTION "tollgate".quota_lock_key(p_partition text, p_subject text) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $body$
+  SELECT hashtextextended('tollgate/' || p_partition || '/' || p_subject, 0)
+$body$;
+
+-- The effective limit of a row, kept within the range of an amount.
+CREATE FUNCTION "tollgate".quota_limit(p_limit bigint, p_extra bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $body$
+  SELECT greatest(0, least(9007199254740991, coalesce(p_limit, 0) + p_extra))
+$body$;
+
+-- Reads a reservation; the caller has locked its subjects. The row is locked too, so that a sweep
+-- can't delete it.
+CREATE FUNCTION "tollgate".quota_find(p_partition text, p_id text)
+RETURNS "tollgate".quota_reservations LANGUAGE sql AS $body$
+  SELECT * FROM "tollgate".quota_reservations
+  WHERE id = p_id AND partition = p_partition FOR UPDATE
+$body$;
+
+-- Ends a held reservation and returns its amounts. An expiry charges what the reserve has fixed;
+-- any other charge is a separate step. Each statement names complete keys, so that it uses the
+-- index whatever the tables contained when it was planned.
+CREATE FUNCTION "tollgate".quota_give_back(
+  p_known "tollgate".quota_reservations, p_state text, p_at_ms bigint
+) RETURNS void LANGUAGE plpgsql AS $body$
 BEGIN
-  SELECT array_agg(l.subject ORDER BY n), array_agg(l.period ORDER BY n),
-    array_agg(l.amount ORDER BY n), array_agg(l.lim ORDER BY n),
-    array_agg(l.charge ORDER BY n), array_agg(l.cap ORDER BY n)
-  INTO subjects, periods, amounts, limits, charges, caps
-  FROM ROWS FROM (jsonb_to_recordset(p_input->'lines')
-    AS (subject text, period text, amount bigint, "limit" bigint, charge bigint, cap bigint))
-    WITH ORDINALITY AS l (subject, period, amount, lim, charge, cap, n);
-  at_ms := "tollgate".quota_enter(place, ARRAY[name], subjects);
-
-  known := "tollgate".quota_find(place, name);
-  IF known.state <> 'held' THEN
-    RETURN jsonb_build_object('status', 'resolved', 'as', known.state);
-  END IF;
-  IF known.state = 'held'
-    AND (known.subjects, known.periods, known.asked) <> (subjects, periods, amounts) THEN
-    RETURN jsonb_build_object('status', 'id_conflict');
-  END IF;
-
-  -- Line by line, in order: the first refusal is the one returned. Each row stores the limit that
-  -- its line carries, whether the hold is granted or not: a lowered limit must also bound the
-  -- growth of running holds.
-  FOR i IN 1 .. cardinality(subjects) LOOP
-    SELECT * INTO standing FROM "tollgate".quota_rows
-    WHERE subject = subjects[i] AND period = periods[i] AND partition = place;
-    IF known.state = 'held' THEN
-      room := "tollgate".quota_limit(standing.limit_nanos, standing.extra_nanos)
-        - standing.used_nanos - standing.held_nanos;
-      rest := rest || room::text;
-      CONTINUE;
-    END IF;
-    IF standing.subject IS NOT NULL AND (
-      standing.limit_carried <> (limits[i] IS NOT NULL) OR standing.limit_nanos <> limits[i]
-      OR (standing.limit_nanos IS NULL AND limits[i] IS NOT NULL)
-    ) THEN
-      standing.limit_nanos := coalesce(limits[i], standing.limit_nanos);
-      UPDATE "tollgate".quota_rows
-      SET limit_nanos = standing.limit_nanos, limit_carried = (limits[i] IS NOT NULL),
-        version = version + 1
-      WHERE subject = subjects[i] AND period = periods[i] AND partition = place;
-    END IF;
-    CONTINUE WHEN refusal IS NOT NULL;
-    room := "tollgate".quota_limit(
-        coalesce(standing.limit_nanos, limits[i]), coalesce(standing.extra_nanos, 0))
-      - coalesce(standing.used_nanos, 0) - coalesce(standing.held_nanos, 0);
-    IF NOT standing.enabled THEN
-      refusal := jsonb_build_object('status', 'disabled_subject', 'subject', subjects[i]);
-    ELSIF coalesce(standing.limit_nanos, limits[i]) IS NULL THEN
-      refusal := jsonb_build_object('status', 'unknown_subject', 'subject', subjects[i]);
-    -- A hold of nothing is granted even in debt.
-    ELSIF amounts[i] > 0 AND room < amounts[i] THEN
-      refusal := jsonb_build_object(
-        'status', 'insufficient', 'subject', subjects[i], 'available', room::text);
-    ELSIF caps[i] <= (SELECT count(*) FROM (
-      SELECT FROM "tollgate".quota_leases
-      WHERE subject = subjects[i] AND partition = place AND NOT idle LIMIT caps[i]
-    ) busy) THEN
-      refusal := jsonb_build_object('status', 'too_many_in_flight', 'subject', subjects[i]);
-    END IF;
-    rest := rest || (room - amounts[i])::text;
+  UPDATE "tollgate".quota_reservations SET state = p_state, ended_ms = p_at_ms
+  WHERE id = p_known.id AND partition = p_known.partition;
+  FOR i IN 1 .. cardinality(p_known.subjects) LOOP
+    DELETE FROM "tollgate".quota_leases
+    WHERE subject = p_known.subjects[i] AND partition = p_known.partition
+      AND due_ms = p_known.due_ms AND id = p_known.id;
+    UPDATE "tollgate".quota_rows
+    SET held_nanos = held_nanos - p_known.amounts[i],
+      used_nanos = used_nanos + CASE p_state WHEN 'expired' THEN p_known.on_expire[i] ELSE 0 END,
+      in_flight = in_flight - CASE WHEN p_known.idle THEN 0 ELSE 1 END, version = version + 1
+    WHERE subject = p_known.subjects[i] AND period = p_known.periods[i]
+      AND partition = p_known.partition;
   END LOOP;
-  IF refusal IS NOT NULL THEN RETURN refusal; END IF;
-  IF known.state = 'held' THEN
-    RETURN jsonb_build_object(
-      'status', 'held', 'replay', true, 'expiresAtMs', known.due_ms, 'available', rest);
-  END IF;
-
-  end_ms := at_ms + (p_input->>'ttlMs')::bigint;
-  INSERT INTO "tollgate".quota_reservations
-    (partition, id, state, due_ms, subjects, periods, asked, amounts, on_expire)
-  VALUES (place, name, 'held', end_ms, subjects, periods, amounts, amounts, charges)
-  ON CONFLICT DO NOTHING;
-  -- Only a reservation with the same id and other subjects can have been created meanwhile.
-  IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
-  INSERT INTO "tollgate".quota_leases (partition, subject, due_ms, id)
-  SELECT DISTINCT place, s.subject, end_ms, name FROM unnest(subjects) AS s (subject);
-  INSERT INTO "tollgate".quota_rows AS r
-    (partition, subject, period, limit_nanos, limit_carried, held_nanos, in_flight, version)
-  SELECT place, l.subject, l.period, l.lim, l.lim IS NOT NULL, l.amount, 1, 1
-  FROM unnest(subjects, periods, amounts, limits) AS l (subject, period, amount, lim)
-  ON CONFLICT (partition, subject, period) DO UPDATE
-  SET held_nanos = r.held_nanos + excluded.held_nanos,
-    in_flight = r.in_flight + 1, version = r.version + 1;
-  RETURN jsonb_build_object(
-    'status', 'held', 'replay', false, 'expiresAtMs', end_ms, 'available', rest);
 END $body$;
 
+-- Expires a reservation if its lease has run out; returns whether it did.
+CREATE FUNCTION "tollgate".quota_expire(p_partition text, p_id text, p_at_ms bigint)
+RETURNS boolean LANGUAGE plpgsql AS $body$
+DECLARE
+  known "tollgate".quota_reservations;
+BEGIN
+  known := "tollgate".quota_find(p_partition, p_id);
+  IF known.state IS DISTINCT FROM 'held' OR known.due_ms > p_at_ms THEN RETURN false; END IF;
+  PERFORM "tollgate".quota_give_back(known, 'expired', p_at_ms);
+  RETURN true;
+END $body$;
+
+-- The first step of every operation: locks its subjects, and expires up to 64 due leases of each,
+-- and its reservations if they are due. Returns the time from which the operation counts.
+CREATE FUNCTION "tollgate".quota_enter(p_partition text, p_ids text[], p_subjects text[])
+RETURNS bigint LANGUAGE plpgsql AS $body$
+DECLARE
+  started_ms bigint := "tollgate".now_ms();
+  at_ms bigint;
+  touched text[];
+  wanted text[];
+  due text[];
+  one text;
+BEGIN
+  -- An older snapshot could miss holds that were committed before the lock was granted.
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'quota needs the isolation level READ COMMITTED' USING ERRCODE = 'TG002';
+  END IF;
+  touched := ARRAY (
+    SELECT unnest(p_subjects)
+    UNION SELECT unnest(subjects) FROM "tollgate".quota_reservations
+    WHERE id = ANY (p_ids) AND partition = p_partition
+  );
+  due := ARRAY (
+    SELECT d.id FROM unnest(touched) AS s (subject) CROSS JOIN LATERAL (
+      SELECT l.id FROM "tollgate".quota_leases l
+      WHERE l.subject = s.subject AND l.partition = p_partition AND l.due_ms <= started_ms
+      ORDER BY l.due_ms LIMIT 64
+    ) d
+  );
+  -- A due reservation may have other subjects too, which must be locked before it is expired.
+  wanted := touched;
+  IF cardinality(due) > 0 THEN
+    wanted := ARRAY (
+      SELECT unnest(touched)
+      UNION SELECT unnest(subjects) FROM "tollgate".quota_reservations
+      WHERE id = ANY (due) AND partition = p_partition
+    );
+  END IF;
+  PERFORM pg_advisory_xact_lock(k.key) FROM (
+    SELECT DISTINCT "tollgate".quota_lock_key(p_partition, w.subject) AS key
+    FROM unnest(wanted) AS w (subject) ORDER BY key
+  ) k;
+  -- A reservation with these ids, but other subjects, was created meanwhile: start again.
+  IF EXISTS (
+    SELECT FROM "tollgate".quota_reservations
+    WHERE id = ANY (p_ids) AND partition = p_partition
+      AND NOT subjects <@ wanted
+  ) THEN
+    RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001';
+  END IF;
+  at_ms := "tollgate".now_ms();
+  FOREACH one IN ARRAY due || p_ids LOOP
+    PERFORM "tollgate".quota_expire(p_partition, one, at_ms);
+  END LOOP;
+  RETURN at_ms;
+END $body$;
+`;
+
+export const quotaOperations = `
 -- Extends one lease of a batch; the caller has taken the locks.
 CREATE FUNCTION "tollgate".quota_extend_one(p_partition text, p_item jsonb, p_at_ms bigint)
 RETURNS jsonb LANGUAGE plpgsql AS $body$
@@ -199,80 +213,119 @@ BEGIN
   END LOOP;
   RETURN answers;
 END $body$;
+`;
 
-CREATE FUNCTION "tollgate".quota_settle(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
+export const quotaCare: string = `
+-- Locks these subjects unless somebody else has locked one of them; never waits.
+CREATE FUNCTION "tollgate".quota_try_lock(p_partition text, p_subjects text[]) RETURNS boolean
+LANGUAGE plpgsql AS $body$
 DECLARE
-  place text := p_input->>'partition';
-  name text := p_input->>'id';
-  at_ms bigint;
-  known "tollgate".quota_reservations;
-  subjects text[];
-  periods text[];
-  charges bigint[];
+  one text;
 BEGIN
-  SELECT array_agg(l.subject ORDER BY n), array_agg(l.period ORDER BY n),
-    array_agg(l.amount ORDER BY n)
-  INTO subjects, periods, charges
-  FROM ROWS FROM (jsonb_to_recordset(p_input->'lines')
-    AS (subject text, period text, amount bigint))
-    WITH ORDINALITY AS l (subject, period, amount, n);
-  at_ms := "tollgate".quota_enter(place, ARRAY[name], subjects);
-  known := "tollgate".quota_find(place, name);
-  IF known.state = 'settled' THEN
-    RETURN jsonb_build_object('status', 'already', 'charged', known.charged::text[]);
-  END IF;
-  IF known.state = 'released' THEN
-    RETURN jsonb_build_object('status', 'conflict', 'as', 'released');
-  END IF;
-
-  PERFORM "tollgate".quota_charge(place, subjects, periods, charges);
-  IF known.state IS NULL THEN
-    INSERT INTO "tollgate".quota_reservations (partition, id, state, due_ms, charged, ended_ms)
-    VALUES (place, name, 'settled', at_ms, charges, at_ms) ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
-    RETURN jsonb_build_object('status', 'settled_late', 'from', 'unknown');
-  END IF;
-  IF known.state = 'held' THEN
-    PERFORM "tollgate".quota_give_back(known, 'settled', at_ms);
-  ELSE
-    -- The final charge includes what the expiry charged.
-    FOR i IN 1 .. cardinality(known.subjects) LOOP
-      UPDATE "tollgate".quota_rows
-      SET used_nanos = used_nanos - known.on_expire[i], version = version + 1
-      WHERE subject = known.subjects[i] AND period = known.periods[i] AND partition = place;
-    END LOOP;
-  END IF;
-  UPDATE "tollgate".quota_reservations
-  SET state = 'settled', charged = charges, ended_ms = at_ms
-  WHERE id = name AND partition = place;
-  IF known.state = 'held' THEN RETURN jsonb_build_object('status', 'settled'); END IF;
-  RETURN jsonb_build_object('status', 'settled_late', 'from', 'expired');
+  FOREACH one IN ARRAY p_subjects LOOP
+    IF NOT pg_try_advisory_xact_lock("tollgate".quota_lock_key(p_partition, one)) THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  RETURN true;
 END $body$;
 
-CREATE FUNCTION "tollgate".quota_release(p_input jsonb) RETURNS jsonb
+-- Expires due leases without waiting for locks: whoever has locked a subject also expires its due
+-- leases. Deletes reservations that ended long enough ago.
+CREATE FUNCTION "tollgate".quota_sweep(p_input jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
+DECLARE
+  only_in text := p_input->>'partition';
+  at_ms bigint := "tollgate".now_ms();
+  due record;
+  expired integer := 0;
+BEGIN
+  FOR due IN
+    SELECT partition, id, subjects FROM "tollgate".quota_reservations
+    WHERE state = 'held' AND due_ms <= at_ms AND (only_in IS NULL OR partition = only_in)
+    ORDER BY due_ms LIMIT (p_input->>'max')::integer
+  LOOP
+    CONTINUE WHEN NOT "tollgate".quota_try_lock(due.partition, due.subjects);
+    IF "tollgate".quota_expire(due.partition, due.id, at_ms) THEN expired := expired + 1; END IF;
+  END LOOP;
+
+  DELETE FROM "tollgate".quota_reservations r USING (
+    SELECT partition, id FROM "tollgate".quota_reservations
+    WHERE state <> 'held' AND ended_ms <= at_ms - (p_input->>'keepMs')::bigint
+    ORDER BY ended_ms LIMIT 10000 FOR UPDATE SKIP LOCKED
+  ) old WHERE r.id = old.id AND r.partition = old.partition;
+
+  RETURN jsonb_build_object('expired', expired, 'more', EXISTS (
+    SELECT FROM "tollgate".quota_reservations
+    WHERE state = 'held' AND due_ms <= at_ms AND (only_in IS NULL OR partition = only_in)
+  ));
+END $body$;
+
+CREATE FUNCTION "tollgate".quota_state(p_partition text, p_subject text, p_period text)
+RETURNS jsonb LANGUAGE sql AS $body$
+  SELECT jsonb_build_object(
+    'limit', coalesce(limit_nanos, 0)::text, 'extra', extra_nanos::text,
+    'used', used_nanos::text, 'held', held_nanos::text,
+    'inFlight', in_flight, 'enabled', enabled, 'version', version)
+  FROM "tollgate".quota_rows
+  WHERE subject = p_subject AND period = p_period AND partition = p_partition
+$body$;
+
+-- Reads one row, null where there is none; locks nothing unless a lease has run out.
+CREATE FUNCTION "tollgate".quota_read(p_input jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
-  name text := p_input->>'id';
-  at_ms bigint;
-  known "tollgate".quota_reservations;
+  name text := p_input->>'subject';
+  at_ms bigint := "tollgate".now_ms();
 BEGIN
-  at_ms := "tollgate".quota_enter(
-    place, ARRAY[name],
-    ARRAY (SELECT l.line->>'subject' FROM jsonb_array_elements(p_input->'lines') AS l (line)));
-  known := "tollgate".quota_find(place, name);
-  IF known.state <> 'held' THEN
-    RETURN jsonb_build_object('status', 'already', 'as', known.state);
+  IF EXISTS (
+    SELECT FROM "tollgate".quota_leases
+    WHERE subject = name AND partition = place AND due_ms <= at_ms
+  ) THEN
+    PERFORM "tollgate".quota_enter(place, '{}', ARRAY[name]);
   END IF;
-  IF known.state = 'held' THEN
-    PERFORM "tollgate".quota_give_back(known, 'released', at_ms);
-  ELSE
-    -- The release has overtaken its reserve and blocks it.
-    INSERT INTO "tollgate".quota_reservations (partition, id, state, due_ms, ended_ms)
-    VALUES (place, name, 'released', at_ms, at_ms) ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
+  RETURN "tollgate".quota_state(place, name, p_input->>'period');
+END $body$;
+
+CREATE FUNCTION "tollgate".quota_adjust(p_input jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
+DECLARE
+  place text := p_input->>'partition';
+  name text := p_input->>'subject';
+  span text := p_input->>'period';
+  given bigint := (p_input->>'limit')::bigint;
+  added bigint := (p_input->>'addLimit')::bigint;
+  switched boolean := (p_input->>'enabled')::boolean;
+  at_ms bigint;
+  standing "tollgate".quota_rows;
+  new_extra bigint;
+  is_new boolean;
+BEGIN
+  at_ms := "tollgate".quota_enter(place, '{}', ARRAY[name]);
+  INSERT INTO "tollgate".quota_rows (partition, subject, period) VALUES (place, name, span)
+  ON CONFLICT DO NOTHING;
+  INSERT INTO "tollgate".quota_adjustments
+    (partition, id, subject, period, limit_nanos, add_limit_nanos, enabled, adjusted_ms)
+  VALUES (place, p_input->>'id', name, span, given, added, switched, at_ms)
+  ON CONFLICT DO NOTHING;
+  is_new := FOUND;
+  IF is_new THEN
+    SELECT * INTO standing FROM "tollgate".quota_rows
+    WHERE subject = name AND period = span AND partition = place;
+    IF given IS NOT NULL AND standing.limit_carried THEN
+      RAISE EXCEPTION 'Quota input refused: ${limitStatedByRecords}.' USING ERRCODE = 'TG001';
+    END IF;
+    new_extra := standing.extra_nanos + coalesce(added, 0);
+    IF abs(new_extra) > 9007199254740991 THEN
+      RAISE EXCEPTION 'Quota input refused: ${extraTooLarge}.' USING ERRCODE = 'TG001';
+    END IF;
+    -- An addition to a row without a limit counts from a limit of zero.
+    UPDATE "tollgate".quota_rows
+    SET limit_nanos = coalesce(given, limit_nanos, CASE WHEN added IS NOT NULL THEN 0 END),
+      extra_nanos = new_extra, enabled = coalesce(switched, enabled), version = version + 1
+    WHERE subject = name AND period = span AND partition = place;
   END IF;
-  RETURN jsonb_build_object('status', 'released');
+  RETURN "tollgate".quota_state(place, name, span) || jsonb_build_object('replay', NOT is_new);
 END $body$;
 `;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { maxNanos, type Nanos } from '../../../money.ts';
 import type { QuotaLine, ReserveInput } from '../../../ports/limits/quota-store.ts';
-import { everyId } from '../ids.ts';
+import { everyId } from '../contract-case.ts';
 import {
   expectInsufficient,
   expectRefused,
