@@ -163,6 +163,7 @@ function sharedByCalls(
       freeDisconnects: freeDisconnects(clock),
       credentialFunctions: new CredentialFunctions(),
       endOfReplyTurn: loopTurn(),
+      endOfStreamTurn: loopTurn(),
       emit,
       reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),
     },
