@@ -183,7 +183,6 @@ class CallSettlement implements Settlement, SettledCall {
     onClose();
     const { reservation, requestId, quota, emit, keyId } = this;
     const { call, received, metadata } = this.admitted;
-    const whose = { keyId, metadata };
     const { settings, ports } = received;
     try {
       const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
@@ -198,8 +197,7 @@ class CallSettlement implements Settlement, SettledCall {
         quota,
         ports,
         emit,
-        onSettled: (result, lines) => reportCrossings(result, lines, whose, emit),
-        onLateDelivery: undefined,
+        onSettled: (result, lines) => reportCrossings(result, lines, { keyId, metadata }, emit),
       };
       if (rule === 'pend') return this.#pend(outcome, delivery);
       return whenKnown(outbox.deliver(delivery), (isBooked) =>
@@ -225,10 +223,7 @@ class CallSettlement implements Settlement, SettledCall {
     }
   }
 
-  /**
-   * The record is written first. If the process died between the two steps, a long hold would be
-   * left that no record names.
-   */
+  /** The record is first: if the process died, a long hold would be left that no record names. */
   async #pend(outcome: Outcome, delivery: Delivery): Promise<void> {
     const { outbox } = this.#deps;
     const { received } = this.admitted;
