@@ -28,12 +28,12 @@ export function relay(url, body, res, onTail) {
 function replyHandler(res, onTail) {
   let gathered = [];
   let streamed = false;
-  let tail;
+  const tail = new Tail();
   const flush = () => {
     if (gathered.length === 0) return;
     const joined = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
     gathered = [];
-    if (onTail !== undefined) tail = tailOf(tail, joined);
+    if (onTail !== undefined) tail.add(joined);
     if (!res.write(joined)) pause();
   };
   let abort;
@@ -71,7 +71,7 @@ function replyHandler(res, onTail) {
       if (streamed) flush();
       const whole = streamed ? undefined : Buffer.concat(gathered);
       res.end(whole);
-      onTail?.(whole ?? tail);
+      onTail?.(whole ?? tail.join());
     },
     onError() {
       res.destroy();
@@ -79,9 +79,22 @@ function replyHandler(res, onTail) {
   };
 }
 
-function tailOf(tail, piece) {
-  if (tail === undefined || piece.length >= tailBytes) return piece;
-  return Buffer.concat([tail.subarray(-tailBytes), piece]);
+/** The last pieces of a reply: joined once, at its end. */
+class Tail {
+  #pieces = [];
+  #bytes = 0;
+
+  add(piece) {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    while (this.#bytes - this.#pieces[0].length >= tailBytes) {
+      this.#bytes -= this.#pieces.shift().length;
+    }
+  }
+
+  join() {
+    return Buffer.concat(this.#pieces);
+  }
 }
 
 export function headerOf(headers, name) {

@@ -58,8 +58,8 @@ export class ChunkBuffer {
 }
 
 function concat(list: readonly Uint8Array[]): Uint8Array {
-  const [first, second] = list;
-  return first !== undefined && second === undefined ? first : Buffer.concat(list);
+  const first = list[0];
+  return first !== undefined && list.length === 1 ? first : Buffer.concat(list);
 }
 
 /** Not allocated from Node's shared pool, which would stay in memory as long as any slice of it. */

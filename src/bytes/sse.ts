@@ -63,9 +63,7 @@ export function eventCutter(maxEventBytes: number): EventCutter {
 
 /** Concatenates byte arrays; a single one is not copied. */
 export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first, second] = pieces;
-  if (first === undefined) return emptyBytes;
-  return second === undefined ? first : Buffer.concat(pieces);
+  return pieces.length > 1 ? Buffer.concat(pieces) : (pieces[0] ?? emptyBytes);
 }
 
 /**
@@ -73,6 +71,8 @@ export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
  * with the CR before this chunk, which is now known to have no LF.
  */
 function lastBoundary(chunk: Uint8Array, before: Uint8Array): number | undefined {
+  const { length } = chunk;
+  if (length > 1 && chunk[length - 1] === lineFeed && chunk[length - 2] === lineFeed) return length;
   for (let index = chunk.length - 1; index >= -1; index -= 1) {
     const byte = byteAt(index, chunk, before);
     if (!isLineEnd(byte)) continue;

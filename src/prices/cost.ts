@@ -319,7 +319,8 @@ function tierRates(
 
 function highest(first: Nanos, ...others: readonly (Nanos | undefined)[]): Nanos {
   let max = first;
-  for (const rate of others) {
+  for (let at = 0; at < others.length; at += 1) {
+    const rate = others[at];
     if (rate !== undefined && rate > max) max = rate;
   }
   return max;

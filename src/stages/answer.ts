@@ -4,6 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import { swallowErrors } from '../events/thrown.ts';
+import { ignoreErrors } from '../host/streams.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../http.ts';
 import { openaiCaller } from '../protocols/callers/openai.ts';
 import type { Caller, Route } from '../protocols/protocol.ts';
@@ -12,8 +13,9 @@ import type { Received, RequestProgress } from './call-record.ts';
 import type { GatewayParts, GatewayState } from './gateway-parts.ts';
 import { portCalls } from './ports/port-calls.ts';
 import { readableError } from './refuse.ts';
+import { CallerConnection } from './relay/caller-connection.ts';
 import { reportRefusal } from './request-events.ts';
-import { errorResponse, lastOnConnection, responseContextFor } from './respond.ts';
+import { errorResponse, lastOnConnection, optionsResponse, responseContextFor } from './respond.ts';
 import { secretsOf } from './upstream/shown-error.ts';
 
 /** What answers depend on. Settings are read at each request: they may change. */
@@ -61,7 +63,7 @@ async function handle(
   finish: (response: GatewayResponse) => GatewayResponse,
 ): Promise<GatewayResponse> {
   const { routes, parts, state } = deps;
-  const { serve, breakers, times, events, work } = parts;
+  const { endOfRequestTurn, serve, breakers, times, events, work } = parts;
   const settings = state.settings();
   const context = responseContextFor(request, settings, state.vary());
   const emit = events.forRequest();
@@ -75,6 +77,7 @@ async function handle(
     secrets,
     ports: portCalls(user, settings, emit, breakers, times),
     emit,
+    connection: new CallerConnection(),
     progress: newProgress(),
   };
   let caller: Caller = openaiCaller;
@@ -85,6 +88,14 @@ async function handle(
     caller = route.caller;
     context.requestIdHeader = caller.requestIdHeader;
     isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
+    const { body } = request;
+    if (body !== undefined && !ArrayBuffer.isView(body)) ignoreErrors(body);
+    if (route.kind === 'refused') throw route.error;
+    if (route.kind === 'options') return finish(optionsResponse(context, route.allow));
+    request.onClose(() => received.connection.markDisconnected());
+    // Waiting for the end of the loop turn lets a body that came with its head arrive completely,
+    // and a caller that is already gone be reported.
+    await new Promise<void>(endOfRequestTurn);
     return finish(await serve(received, route));
   } catch (error) {
     const readable = readableError(error, context.requestId, emit);

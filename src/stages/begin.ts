@@ -15,11 +15,12 @@ import type { BeginningCall } from './running.ts';
  * another is exempt, because it may be answered without running.
  */
 export function beginningCall(
-  { key, received: { request, settings } }: Authenticated,
+  { key, received: { request, settings, connection } }: Authenticated,
   protocol: Protocol,
 ): BeginningCall {
   return {
     keyId: key.id,
+    caller: connection,
     maxConcurrentCalls: mayBeRepeat(request, protocol, settings)
       ? undefined
       : key.maxConcurrentCalls,

@@ -14,6 +14,7 @@ import type { ModelPlan } from './models/model-plan.ts';
 import type { PortCalls } from './ports/port-calls.ts';
 import type { TakenRates } from './rates/applied-limits.ts';
 import type { ResolvedReferences } from './references/reference-edits.ts';
+import type { CallerConnection } from './relay/caller-connection.ts';
 import type { ResponseContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { Hold } from './settle/hold.ts';
@@ -28,6 +29,7 @@ export interface Received {
   readonly secrets: () => readonly string[];
   readonly ports: PortCalls;
   readonly emit: RequestEmit;
+  readonly connection: CallerConnection;
   readonly progress: RequestProgress;
 }
 

@@ -20,7 +20,7 @@ import { undiciClient } from '../upstream/undici-client.ts';
 import { type Cluster, clusterOf } from './cluster.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { failedKeys } from './keys/failed-keys.ts';
-import { loopTurn } from './loop-turn.ts';
+import { type LoopTurn, loopTurn } from './loop-turn.ts';
 import { groupCheck } from './models/model-errors.ts';
 import { modelPlans } from './models/model-plan.ts';
 import { onceForEach } from './ports/once-for-each.ts';
@@ -57,6 +57,8 @@ export interface GatewayState {
 
 /** The parts of a gateway that its public methods use. */
 export interface GatewayParts extends BaseParts {
+  /** Separate from that of replies: mixing them costs time (docs/internals/performance.md). */
+  readonly endOfRequestTurn: LoopTurn;
   readonly serve: Serve;
   readonly breakers: StoreBreakers;
   readonly status: () => GatewayStatus;
@@ -132,7 +134,8 @@ export function gatewayParts(
   void maintenance.check();
   const known = { ...work, times, startedAtMs: clock.now(), bodies, settlements, isClosed };
   const status = (): GatewayStatus => statusOf(known);
-  return { ...parts, serve, breakers: storeBreakers(clock), status, stopTimer };
+  const breakers = storeBreakers(clock);
+  return { ...parts, endOfRequestTurn: loopTurn(), serve, breakers, status, stopTimer };
 }
 
 /** Port calls with the current timeout, for work that outlives a call. */
@@ -169,6 +172,7 @@ function sharedByCalls(
       freeDisconnects: freeDisconnects(clock),
       credentialFunctions: new CredentialFunctions(),
       endOfReplyTurn: loopTurn(),
+      endOfStreamTurn: loopTurn(),
       emit,
       reportRepair: onceForEach((channelId) => emit({ type: 'embedding_format', channelId })),
     },
@@ -176,9 +180,6 @@ function sharedByCalls(
       calls: work.calls,
       bodies,
       failedKeys: failedKeys(clock),
-      // A separate batch from that of replies: they run different code, and mixing them costs time
-      // (docs/internals/performance.md).
-      endOfRequestTurn: loopTurn(),
       isClosed,
     },
     records,

@@ -7,19 +7,21 @@
 // Imported, because a host's tests may replace the global timers with fakes.
 import { setImmediate } from 'node:timers';
 
-/** Resolves at the end of the loop's turn, when the sockets that are ready now have been read. */
-export type LoopTurn = () => Promise<void>;
+/**
+ * Calls back at the end of the loop's turn, when the sockets that are ready now have been read.
+ * `next` must not throw.
+ */
+export type LoopTurn = (next: () => void) => void;
 
-/** Makes the function; all its callers within one turn share a promise. */
 export function loopTurn(): LoopTurn {
-  let end: Promise<void> | undefined;
-  return () => {
-    end ??= new Promise((resolve) => {
-      setImmediate(() => {
-        end = undefined;
-        resolve();
-      });
+  let waiting: (() => void)[] | undefined;
+  return (next) => {
+    if (waiting?.push(next) !== undefined) return;
+    const all = [next];
+    waiting = all;
+    setImmediate(() => {
+      waiting = undefined;
+      for (const one of all) one();
     });
-    return end;
   };
 }

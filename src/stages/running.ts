@@ -18,7 +18,7 @@ import {
 } from '../upstream/watch-attempt.ts';
 import type { PortCalls } from './ports/port-calls.ts';
 import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
-import { CallerConnection } from './relay/caller-connection.ts';
+import type { CallerConnection } from './relay/caller-connection.ts';
 import { type UnreadReplies, unreadReplies } from './relay/unread-replies.ts';
 import {
   type HoldKeeper,
@@ -67,6 +67,7 @@ export function sendWhole(call: RunningCall, pieces: ReplyPieces): ReplyBody {
 
 export interface BeginningCall {
   readonly keyId: string;
+  readonly caller: CallerConnection;
   /** Counts such calls of the key in this process; undefined for no limit here. */
   readonly maxConcurrentCalls: number | undefined;
   /** Its `Content-Length` is absent or at most 64 KiB. */
@@ -164,7 +165,7 @@ function takeSlot(
 }
 
 class Entry implements RunningCall, KeptCall {
-  readonly caller: CallerConnection = new CallerConnection();
+  readonly caller: CallerConnection;
   readonly hold: KeptEntry;
   readonly replies: UnreadReplies;
   attemptCount = 0;
@@ -178,7 +179,8 @@ class Entry implements RunningCall, KeptCall {
   #isCounted: boolean;
   readonly #giveBacks: (() => void)[] = [];
 
-  constructor(list: CallList, { keyId, maxConcurrentCalls }: BeginningCall) {
+  constructor(list: CallList, { keyId, caller, maxConcurrentCalls }: BeginningCall) {
+    this.caller = caller;
     this.hold = list.keepers.begin(this);
     this.replies = list.replies;
     this.index = list.entries.length;
@@ -230,7 +232,7 @@ class Entry implements RunningCall, KeptCall {
     }
     this.stopCounting();
     slots.give(this.#keyId, 1);
-    for (const giveBack of this.#giveBacks) giveBack();
+    for (let at = 0; at < this.#giveBacks.length; at += 1) this.#giveBacks[at]?.();
     if (entries.length > 0) return;
     const { whenIdle } = this.#list;
     this.#list.whenIdle = [];

@@ -6,7 +6,6 @@
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import { type GatewayError, withDetails } from '../errors.ts';
-import { ignoreErrors } from '../host/streams.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { MaybePromise } from '../ports/call-options.ts';
@@ -18,7 +17,6 @@ import type { Idempotency } from './idempotency/idempotency.ts';
 import { authenticate } from './keys/authenticate.ts';
 import { describeKey } from './keys/describe-key.ts';
 import { authenticateLimited, type FailedKeys } from './keys/failed-keys.ts';
-import type { LoopTurn } from './loop-turn.ts';
 import { type AdmittedCall, admit, listModels } from './models/admit.ts';
 import type { ModelLookup } from './models/model-errors.ts';
 import type { ModelPlans } from './models/model-plan.ts';
@@ -32,7 +30,7 @@ import { storedReply } from './references/stored-reply.ts';
 import { shuttingDown } from './refuse.ts';
 import { copyMade, relay } from './relay/relay.ts';
 import { reportRepeat, reportStart } from './request-events.ts';
-import { answerOf, answerToThrown, jsonReply, optionsResponse, paced } from './respond.ts';
+import { answerOf, answerToThrown, jsonReply, paced } from './respond.ts';
 import { type RunningCalls, sendWhole } from './running.ts';
 import { holdFor } from './settle/hold.ts';
 import type { Reserve } from './settle/reserve.ts';
@@ -58,40 +56,47 @@ export interface Intake {
   /** Limits the memory that the request bodies of one key may take. */
   readonly bodies: FairShares;
   readonly failedKeys: FailedKeys;
-  readonly endOfRequestTurn: LoopTurn;
   isClosed(): boolean;
 }
 
-export type Serve = (received: Received, route: Route) => Promise<GatewayResponse>;
+export type ServedRoute = Exclude<Route, { readonly kind: 'refused' | 'options' }>;
+
+export type Serve = (received: Received, route: ServedRoute) => MaybePromise<GatewayResponse>;
 
 export function serving(shared: Shared): Serve {
-  const { endOfRequestTurn, failedKeys, isClosed } = shared.intake;
-  return async (received, route) => {
-    const { body } = received.request;
-    if (body !== undefined && !ArrayBuffer.isView(body)) ignoreErrors(body);
-    if (route.kind === 'refused') throw route.error;
-    if (route.kind === 'options') return optionsResponse(received.responseContext, route.allow);
-    // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
-    await endOfRequestTurn();
+  const { failedKeys, isClosed } = shared.intake;
+  return (received, route) => {
     if (isClosed()) throw shuttingDown();
     if (route.kind === 'root') return jsonReply(received.responseContext, runs(route.served));
     const found =
       received.settings.failedKeyLimit === undefined
         ? authenticate(received, route.caller, shared.records)
         : authenticateLimited(received, route.caller, shared.records, failedKeys);
-    const key = isPending(found) ? await found : found;
-    // The gateway may have closed while the key was looked up. From here on it waits for this call.
-    if (isClosed()) throw shuttingDown();
-    const authenticated = { received, key };
-    if (route.kind === 'call') return await runCall(authenticated, route, shared);
-    if (route.kind === 'stored_reply') return await storedReply(authenticated, route, shared);
-    const document =
-      route.kind === 'key'
-        ? await describeKey(authenticated, route.caller)
-        : await listModels(route, authenticated, shared);
-    const { replies } = shared.intake.calls;
-    return paced(jsonReply(received.responseContext, document), (pieces) => replies.add(pieces));
+    return whenKnown(found, (key) => {
+      // The gateway may have closed while the key was looked up. From here on it waits for this
+      // call.
+      if (isClosed()) throw shuttingDown();
+      const authenticated = { received, key };
+      if (route.kind === 'call') return runCall(authenticated, route, shared);
+      if (route.kind === 'stored_reply') return storedReply(authenticated, route, shared);
+      return describe(authenticated, route, shared);
+    });
   };
+}
+
+/** Describes the key, the models that it may use, or one of them. */
+async function describe(
+  authenticated: Authenticated,
+  route: Extract<Route, { readonly kind: 'key' | 'models' }>,
+  shared: Shared,
+): Promise<GatewayResponse> {
+  const document =
+    route.kind === 'key'
+      ? await describeKey(authenticated, route.caller)
+      : await listModels(route, authenticated, shared);
+  const { replies } = shared.intake.calls;
+  const reply = jsonReply(authenticated.received.responseContext, document);
+  return paced(reply, (pieces) => replies.add(pieces));
 }
 
 /** The answer to people who look whether the gateway runs, without a key. */
@@ -108,13 +113,12 @@ async function runCall(
   const { intake, idempotency, reserve, settle } = shared;
   const running = intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(() => running.caller.markDisconnected());
     route.protocol.checkHeaders?.(received.request.headers);
     const isLimited = ratesOf(key, received.settings) !== undefined;
     if (isLimited) await limit(authenticated, route.caller);
     const begun = { received, key, route, running };
-    // Awaited even if it has arrived: a caller that is already gone is reported in a microtask.
-    const body = await receiveBody(begun, intake.bodies);
+    const receiving = receiveBody(begun, intake.bodies);
+    const body = isPending(receiving) ? await receiving : receiving;
     const admitting = admitCall(begun, body, shared);
     const admitted = isPending(admitting) ? await admitting : admitting;
     const claiming = idempotency.claimOrRepeat(admitted);

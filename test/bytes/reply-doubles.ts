@@ -1,5 +1,7 @@
 /** Shared by the tests of `pushedReply`: a body driven by hand, a pipe, and a destination. */
 import { Writable } from 'node:stream';
+// Imported, because a test may replace the global timers with fakes.
+import { setImmediate } from 'node:timers';
 import type { Closing, ReplyPipe } from '../../src/bytes/body/reply.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 
@@ -23,6 +25,7 @@ export interface Recorder extends Writable {
 /** A pipe that passes everything on, and writes the message of a failure. */
 export function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
   return {
+    endOfTurn: (flush) => void setImmediate(flush),
     write: (chunk) => chunk,
     closingIfOver: () => undefined,
     end: () => clean,

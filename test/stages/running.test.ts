@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { staticCatalog } from '../../src/catalog/static-catalog.ts';
 import { settingsOf } from '../../src/options.ts';
 import { portCalls } from '../../src/stages/ports/port-calls.ts';
+import { CallerConnection } from '../../src/stages/relay/caller-connection.ts';
 import { type RunningCall, runningCalls } from '../../src/stages/running.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -21,7 +22,8 @@ function begun(): RunningCall {
     portCalls({ requestId: undefined }, settings, () => {}),
     () => {},
   );
-  return calls.begin({ keyId: 'key', maxConcurrentCalls: undefined, isSmall: true });
+  const caller = new CallerConnection();
+  return calls.begin({ keyId: 'key', caller, maxConcurrentCalls: undefined, isSmall: true });
 }
 
 it('everything is released when the call is done, each exactly once', () => {

@@ -41,11 +41,14 @@ export function fairShares(max: () => number): FairShares {
     give(keyId, amount) {
       taken -= amount;
       const remaining = (heldByKey.get(keyId) ?? 0) - amount;
-      if (remaining > 0) heldByKey.set(keyId, remaining);
+      if (remaining > 0 || heldByKey.size <= maxIdleKeys) heldByKey.set(keyId, remaining);
       else heldByKey.delete(keyId);
     },
   };
 }
+
+/** A map to which each call is added and removed allocates its table anew all the time. */
+const maxIdleKeys = 1_024;
 
 export interface ByteBudget {
   /** Takes `bytes` if the budget allows it; otherwise takes nothing and returns false. */

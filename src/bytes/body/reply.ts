@@ -14,6 +14,8 @@ import { type Outlet, readableOutlet, writableOutlet } from './paced-reply.ts';
  * synchronous; exactly one of the endings is called, once.
  */
 export interface ReplyPipe {
+  /** Calls back at the end of the event loop's turn, in which `write` gets its chunks. */
+  endOfTurn(flush: () => void): void;
   /** The chunks of one turn are joined. An exception ends the reply as `fail` does. */
   write(chunk: Uint8Array): Uint8Array;
   /** Called after every write. Returns a closing if the reply has ended before its upstream. */
@@ -209,7 +211,7 @@ function pushReply(
         gathered = [chunk];
         // At the end of the turn, after all sockets have been read, so that all streams are written
         // together.
-        setImmediate(flush);
+        pipe.endOfTurn(flush);
       }
       if (gatheredBytes > maxGatheredBytes) flush();
     },

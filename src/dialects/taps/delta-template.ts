@@ -94,7 +94,9 @@ export class DeltaTemplate {
   pass(text: string, start: number, counted: Pick<ContentCount, 'addString'>): number {
     this.events = 0;
     let at = start;
-    for (let end = this.#match(text, at); end !== -1; end = this.#match(text, at)) {
+    while (at < text.length) {
+      const end = this.#match(text, at);
+      if (end === -1) break;
       counted.addString(text, this.start, this.contentEnd, this.#reasoning);
       this.events += 1;
       at = end;

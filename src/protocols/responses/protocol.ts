@@ -10,7 +10,7 @@ import { responsesStreamTap } from '../../dialects/openai/responses/stream-tap.t
 import { toolCallsIn, withToolCalls } from '../../dialects/openai/responses/tool-calls.ts';
 import { openaiUsage, openaiUsageOfObject } from '../../dialects/openai/usage.ts';
 import { documentTap } from '../../dialects/taps/document-tap.ts';
-import type { ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
+import type { ReferableItem, ReferableReply, StreamTap } from '../../dialects/taps/tap.ts';
 import { invalidRequest } from '../../errors.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { openaiCaller } from '../callers/openai.ts';
@@ -54,8 +54,12 @@ const responsesRelay: RelayRules = {
 function referableReply(reply: JsonValue): ReferableReply | undefined {
   const replyId = member(reply, 'id');
   if (typeof replyId !== 'string') return undefined;
-  const ids = items(member(reply, 'output')).map((item) => member(item, 'id'));
-  return { replyId, items: ids.filter((id) => typeof id === 'string').map((id) => ({ id })) };
+  const referable: ReferableItem[] = [];
+  for (const item of items(member(reply, 'output'))) {
+    const id = member(item, 'id');
+    if (typeof id === 'string') referable.push({ id });
+  }
+  return { replyId, items: referable };
 }
 
 /** A running reply is not one: only background calls, which are not served, have these. */

@@ -131,13 +131,19 @@ class Ports implements PortCalls {
       : this.#accepted(answer, portCall);
   }
 
+  /** Measures how long the answer takes. Measuring immediate answers would cost more CPU. */
   async #pending<T>(pending: PromiseLike<T>, portCall: PortCall): Promise<T> {
+    const { port, operation } = portCall;
+    const { clock, storeTimeoutMs } = this.#settings;
+    const startedMs = clock.monotonicMs();
     let answer: T;
     try {
-      answer = await this.#timed(pending, portCall);
+      answer = await within(Promise.resolve(pending), storeTimeoutMs, clock);
     } catch (error) {
+      this.#times?.record(port, operation, clock.monotonicMs() - startedMs, true);
       throw this.#failure(error, portCall);
     }
+    this.#times?.record(port, operation, clock.monotonicMs() - startedMs, false);
     return this.#accepted(answer, portCall);
   }
 
@@ -155,22 +161,6 @@ class Ports implements PortCalls {
     }
     const corrupt = new StoreCorrupt('the answer violates the contract of the port');
     throw this.#failure(corrupt, portCall, wrong);
-  }
-
-  /** Measures how long a pending answer takes. Measuring immediate answers would cost more CPU. */
-  async #timed<T>(pending: PromiseLike<T>, { port, operation }: PortCall): Promise<T> {
-    const { clock, storeTimeoutMs } = this.#settings;
-    const answer = within(Promise.resolve(pending), storeTimeoutMs, clock);
-    if (this.#times === undefined) return answer;
-    const startedMs = clock.monotonicMs();
-    let failed = true;
-    try {
-      const value = await answer;
-      failed = false;
-      return value;
-    } finally {
-      this.#times.record(port, operation, clock.monotonicMs() - startedMs, failed);
-    }
   }
 
   #failure(

@@ -72,20 +72,24 @@ function remember(
     modelId: exactIdOf(model),
     expiresAtMs: clock.now() + responses.indexTtlMs,
   };
-  const [all, made] = usage ? [usage.inputTokens + usage.outputTokens, usage.outputTokens] : [];
+  const made = usage?.outputTokens;
   const isStored = route.protocol.relay.mayBeStored?.(call) ?? true;
-  const entries: readonly IndexEntry[] = [
-    ...(replyId === undefined || !isStored ? [] : [entryOf(replyId, 'response', common, all)]),
-    ...items.map(({ id }) => entryOf(id, isStored ? 'item' : 'sealed', common, made)),
-  ];
-  const known = entries.filter(({ id }) => idSyntax.test(id)).slice(0, maxEntries);
-  if (known.length === 0) return undefined;
+  const entries: IndexEntry[] = [];
+  if (replyId !== undefined && isStored && idSyntax.test(replyId)) {
+    const all = usage === undefined ? undefined : usage.inputTokens + usage.outputTokens;
+    entries.push(entryOf(replyId, 'response', common, all));
+  }
+  for (const { id } of items) {
+    if (entries.length === maxEntries) break;
+    if (idSyntax.test(id)) entries.push(entryOf(id, isStored ? 'item' : 'sealed', common, made));
+  }
+  if (entries.length === 0) return undefined;
   const lost = (): void =>
     received.emit({ type: 'index_lost', requestId: received.responseContext.requestId });
   return callStore(held, {
     port: 'response_index',
     operation: 'remember',
-    request: (options) => responses.index.remember(known, options),
+    request: (options) => responses.index.remember(entries, options),
     done: () => {},
     failed: lost,
   });

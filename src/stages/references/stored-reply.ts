@@ -12,7 +12,6 @@ import type { GatewayResponse } from '../../http.ts';
 import { isJsonObject, items } from '../../json.ts';
 import type { Channel, Model } from '../../ports/models/catalog.ts';
 import type { IndexEntry } from '../../ports/replies/response-index.ts';
-import type { UpstreamClient } from '../../ports/upstream-client.ts';
 import type { StoredReplyRoute } from '../../protocols/protocol.ts';
 import { readHead } from '../../upstream/body/head.ts';
 import { beginningCall } from '../begin.ts';
@@ -55,7 +54,6 @@ export async function storedReply(
   const { received } = authenticated;
   const running = deps.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(() => running.caller.markDisconnected());
     await limit(authenticated, route.caller);
     const request = { ...authenticated, route, running };
     if (!idSyntax.test(route.id)) throw storedReplyNotFound(route.id);
@@ -189,13 +187,13 @@ async function send(
     running,
     received: { settings },
   } = request;
-  const { client, freeDisconnects } = deps.upstreams;
+  const { freeDisconnects } = deps.upstreams;
   const { timeouts, activityName } = channelPlan;
   running.hold.limitTime(settings.clock.monotonicMs(), timeouts.totalMs);
   running.startAttempt(timeouts, freeDisconnects.lastActivity(activityName));
   try {
     const access = channelPlan.access(secret, form);
-    const response = await sendRequest(channelPlan, access, request, client);
+    const response = await sendRequest(channelPlan, access, request, deps.upstreams);
     if (response.status >= 200 && response.status < 300) return await documentOf(response, model);
     if (response.status === 404) {
       response.body.abort();
@@ -215,7 +213,7 @@ function sendRequest(
   channelPlan: ChannelPlan,
   access: Access,
   { received, route, running }: StoredReplyRequest,
-  client: UpstreamClient,
+  { client, endOfReplyTurn }: Upstreams,
 ): Promise<OpenedResponse> {
   const { origin, basePath, timeouts, dialect, upstreamModel } = channelPlan;
   const { 'content-type': _none, ...headers } = access.headers.json;
@@ -231,7 +229,7 @@ function sendRequest(
     connectTimeoutMs: timeouts.connectMs,
     freshConnection: false,
   } as const;
-  const sending = { client, running, latest: { status: undefined } };
+  const sending = { client, endOfReplyTurn, running, latest: { status: undefined } };
   if (hosting === undefined) return sendUpstream(request, sending);
   const nowMs = received.settings.clock.now();
   return sendHosted(request, { ...sending, hosting, hosted, access, nowMs });

@@ -11,6 +11,7 @@ import type { FailureReason } from '../../failure-reasons.ts';
 import type { Model } from '../../ports/models/catalog.ts';
 import { type HealthSignal, noSignal } from '../../upstream/record-health.ts';
 import type { Held } from '../call-record.ts';
+import { isPending } from '../ports/port-calls.ts';
 import { rememberReply } from '../references/remember-reply.ts';
 import { readableError, reportBug } from '../refuse.ts';
 import type { CallEnd } from '../settle/settlement.ts';
@@ -89,7 +90,7 @@ function cutAfterBug({ held, outcome }: RelayedStream, bug: unknown): Closing {
   reportBug(bug, requestId, emit);
   const code = 'internal_error';
   const end = { ending: 'failed', status: 200, code, reason: code } as const;
-  settleInBackground(held, outcome, noSignal, end);
+  settleInBackground(held, outcome, noSignal, end, lastBytesSent);
   return { writes: [], cut: true };
 }
 
@@ -144,14 +145,21 @@ function settle(
   { reason, code }: Pick<CallEnd, 'reason' | 'code'>,
 ): void {
   const isUnread = reason === 'caller_left' || reason === 'caller_stalled';
-  settleInBackground(held, outcome, healthSignal, {
+  const end = {
     ending,
     ...(isUnread ? { status: 499 } : { status: 200, code }),
     reason,
     usage: tap.usage(),
     countedTokens: tap.countedTokens(),
-  });
+  };
+  settleInBackground(held, outcome, healthSignal, end, lastBytesSent);
 }
+
+/**
+ * Resolves after the step that settles: a host's sink and listener must not run before the last
+ * bytes of a stream are written.
+ */
+const lastBytesSent: Promise<void> = Promise.resolve();
 
 /** The caller has its reply, and the outbox handles a store that is down. */
 export function settleInBackground(
@@ -159,6 +167,7 @@ export function settleInBackground(
   { lease, report, status }: Pick<UpstreamReply, 'lease' | 'report' | 'status'>,
   healthSignal: HealthSignal,
   end: CallEnd,
+  recordAfter?: Promise<void>,
 ): void {
   lease?.end(healthSignal);
   // A complete reply may have a remark as its reason.
@@ -166,7 +175,9 @@ export function settleInBackground(
   report?.ended({ status, reason, mayHaveRun: true });
   running.stopCounting();
   const done = (): void => running.done();
-  settlement.close(end).then(done, done);
+  const closing = settlement.close(end, recordAfter);
+  if (isPending(closing)) closing.then(done, done);
+  else done();
 }
 
 /** Rewrites `no_channel`: the reply had a channel, so only that one is overloaded. */

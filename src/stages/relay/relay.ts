@@ -7,6 +7,7 @@ import type { StreamTap } from '../../dialects/taps/tap.ts';
 import type { GatewayResponse } from '../../http.ts';
 import { onQuiet, onStall } from '../../upstream/watch-attempt.ts';
 import type { Held, ReplyCopy } from '../call-record.ts';
+import type { LoopTurn } from '../loop-turn.ts';
 import type { MadeReply, WholeReply } from '../prepare/prepared-call.ts';
 import { paced, replyHeaders, wholeReply } from '../respond.ts';
 import { sendWhole } from '../running.ts';
@@ -31,7 +32,7 @@ import {
 export function relay(
   outcome: UpstreamReply,
   held: Held,
-  { freeDisconnects }: Pick<Upstreams, 'freeDisconnects'>,
+  { freeDisconnects, endOfStreamTurn }: Pick<Upstreams, 'freeDisconnects' | 'endOfStreamTurn'>,
 ): GatewayResponse {
   const { reply, notes } = outcome;
   const { settlement, copy } = held;
@@ -42,7 +43,7 @@ export function relay(
   if (copy !== undefined) for (const piece of reply.firstOutput) copy.add(piece);
   const { tap } = reply;
   const stream = { tap, outcome, held, freeDisconnects, disconnectReason: undefined };
-  return relayStream(reply, stream);
+  return relayStream(reply, stream, endOfStreamTurn);
 }
 
 function relayWhole(reply: WholeReply, outcome: UpstreamReply, held: Held): GatewayResponse {
@@ -92,6 +93,7 @@ export async function copyMade(reply: MadeReply, copy: ReplyCopy): Promise<void>
 function relayStream(
   { firstOutput, rest, tap }: StreamedReply,
   stream: RelayedStream,
+  endOfTurn: LoopTurn,
 ): GatewayResponse {
   const { outcome, held } = stream;
   const { settlement, admitted } = held;
@@ -102,7 +104,7 @@ function relayStream(
     hold.isBounded || call.framing === 'json'
       ? undefined
       : new GrowingStream(rest, { settlement, keeper: running.hold, tap });
-  const pipe = relayPipe(stream);
+  const pipe = relayPipe(stream, endOfTurn);
   return {
     status: 200,
     headers: { ...replyHeaders(received.responseContext, call.framing), ...outcome.notes },
@@ -125,12 +127,13 @@ function checkedPipe(pipe: ReplyPipe, growing: GrowingStream): ReplyPipe {
   };
 }
 
-function relayPipe(stream: RelayedStream): ReplyPipe {
+function relayPipe(stream: RelayedStream, endOfTurn: LoopTurn): ReplyPipe {
   const { tap, held, outcome } = stream;
   const { copy, admitted } = held;
   const { call, running, route } = admitted;
   const write = copy === undefined ? tap.write : copiedWrite(tap, copy);
   return {
+    endOfTurn,
     write: outcome.report?.awaitsContent() === true ? reportedWrite(write, stream) : write,
     closingIfOver: () => {
       const failure = inBandFailure(stream);

@@ -5,12 +5,13 @@
 import type { CallEnding, ChargeRule } from '../../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../../events/events.ts';
 import type { Nanos, Price, Usage } from '../../money.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { QuotaLine, QuotaStore } from '../../ports/limits/quota-store.ts';
 import type { Channel, Model } from '../../ports/models/catalog.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../../ports/usage-sink.ts';
 import type { Admitted, Received } from '../call-record.ts';
 import { onceForEach } from '../ports/once-for-each.ts';
-import { isPending } from '../ports/port-calls.ts';
+import { isPending, whenKnown } from '../ports/port-calls.ts';
 import type { TakenRates } from '../rates/applied-limits.ts';
 import { usedTokens } from '../rates/limit-model.ts';
 import { reportBug } from '../refuse.ts';
@@ -169,21 +170,19 @@ class CallSettlement implements Settlement, SettledCall {
     this.#endsToo = end;
   }
 
-  close(end: CallEnd): Promise<unknown> {
-    const closing = this.#closeOnce(end);
+  close(end: CallEnd, recordAfter?: Promise<void>): MaybePromise<unknown> {
+    const closing = this.#isClosed ? undefined : this.#closeOnce(end, recordAfter);
     const ending = this.#endsToo?.(end);
     return ending === undefined ? closing : Promise.all([closing, ending]);
   }
 
   /** Never rejects. A call whose record can't be made still has its hold ended, and an event. */
-  async #closeOnce(callEnd: CallEnd): Promise<void> {
-    if (this.#isClosed) return;
+  #closeOnce(callEnd: CallEnd, recordAfter: Promise<void> | undefined): MaybePromise<void> {
     this.#isClosed = true;
     const { outbox, onClose } = this.#deps;
     onClose();
     const { reservation, requestId, quota, emit, keyId } = this;
     const { call, received, metadata } = this.admitted;
-    const whose = { keyId, metadata };
     const { settings, ports } = received;
     try {
       const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs[call.framing]];
@@ -193,29 +192,50 @@ class CallSettlement implements Settlement, SettledCall {
       if (this.#rates !== undefined) correctRates(this.#rates, this, outcome);
       const end = holdEnd(reservation, this.admitted.model, { rule, charge });
       const delivery: Delivery = {
-        ...{ requestId, end, quota, ports, emit },
-        onSettled: (result, lines) => reportCrossings(result, lines, whose, emit),
+        requestId,
+        end,
+        quota,
+        ports,
+        emit,
+        onSettled: (result, lines) => reportCrossings(result, lines, { keyId, metadata }, emit),
       };
-      if (rule === 'pend') {
-        const record = recordOf(this, outcome, false);
-        // The record is written first. If the process died between the two steps, a long hold would
-        // be left that no record names.
-        await outbox.log(record, settings.usage, ports);
-        // A renewal that arrives after the long lease would replace it with a short one.
-        if (this.#renewed !== undefined) await this.#renewed;
-        await outbox.deliver(delivery);
-        return reportEnd(record, callEnd, received);
-      }
-      // The store is asked first, and the record waits for it: a host's sink and listener must not
-      // run before the end of a reply.
-      const record = recordOf(this, outcome, await outbox.deliver(delivery));
-      if (!record.booked)
-        delivery.onLateDelivery = () => recordLateBooking(record, outbox, received);
-      const logging = outbox.log(record, settings.usage, ports);
-      if (isPending(logging)) await logging;
-      reportEnd(record, callEnd, received);
+      if (rule === 'pend') return this.#pend(outcome, delivery);
+      return whenKnown(outbox.deliver(delivery), (isBooked) =>
+        whenKnown(recordAfter, () => this.#record(outcome, delivery, isBooked)),
+      );
     } catch (error) {
       reportBug(error, requestId, emit);
+    }
+  }
+
+  #record(outcome: Outcome, delivery: Delivery, isBooked: boolean): MaybePromise<void> {
+    const { outbox } = this.#deps;
+    const { received } = this.admitted;
+    const reportFailure = (error: unknown): void => reportBug(error, this.requestId, this.emit);
+    try {
+      const record = recordOf(this, outcome, isBooked);
+      if (!isBooked) delivery.onLateDelivery = () => recordLateBooking(record, outbox, received);
+      const logging = outbox.log(record, received.settings.usage, received.ports);
+      const report = (): void => reportEnd(record, outcome.callEnd, received);
+      return isPending(logging) ? logging.then(report).catch(reportFailure) : report();
+    } catch (error) {
+      reportFailure(error);
+    }
+  }
+
+  /** The record is first: if the process died, a long hold would be left that no record names. */
+  async #pend(outcome: Outcome, delivery: Delivery): Promise<void> {
+    const { outbox } = this.#deps;
+    const { received } = this.admitted;
+    try {
+      const record = recordOf(this, outcome, false);
+      await outbox.log(record, received.settings.usage, received.ports);
+      // A renewal that arrives after the long lease would replace it with a short one.
+      if (this.#renewed !== undefined) await this.#renewed;
+      await outbox.deliver(delivery);
+      reportEnd(record, outcome.callEnd, received);
+    } catch (error) {
+      reportBug(error, this.requestId, this.emit);
     }
   }
 }

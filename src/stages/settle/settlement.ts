@@ -5,6 +5,7 @@ import type { ErrorCode } from '../../errors.ts';
 import type { EventListener } from '../../events/events.ts';
 import type { FailureReason } from '../../failure-reasons.ts';
 import type { Nanos, Usage } from '../../money.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
 import type { QuotaSubject } from '../../ports/keys/key-store.ts';
 import type { QuotaLine, QuotaStore } from '../../ports/limits/quota-store.ts';
 import type { Channel, Model } from '../../ports/models/catalog.ts';
@@ -75,6 +76,9 @@ export interface Settlement {
   trackRenewal(renewal: Promise<void>): void;
   /** What ends whenever the call does: its claim. */
   endTogetherWith(end: (end: CallEnd) => Promise<void>): void;
-  /** Ends the call; later calls do nothing. Resolves once the record is written. Never rejects. */
-  close(end: CallEnd): Promise<unknown>;
+  /**
+   * Ends the call; later calls do nothing. Resolves once the record is written, not before
+   * `recordAfter`. Never rejects.
+   */
+  close(end: CallEnd, recordAfter?: Promise<void>): MaybePromise<unknown>;
 }

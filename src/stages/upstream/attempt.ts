@@ -30,6 +30,8 @@ export interface Upstreams {
   /** What is known of the functions that return the secrets of channels. */
   readonly credentialFunctions: CredentialFunctions;
   readonly endOfReplyTurn: LoopTurn;
+  /** What arrived of all streams in one turn is written together. */
+  readonly endOfStreamTurn: LoopTurn;
   readonly emit: EventListener;
   /** Reports, once for each channel, that it answers in another format than requested. */
   readonly reportRepair: (channelId: string) => void;

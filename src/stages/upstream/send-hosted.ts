@@ -15,18 +15,18 @@ export interface HostedSending extends SendingDeps {
 
 export async function sendHosted(
   request: Omit<UpstreamRequest, 'onAbort'>,
-  { hosting, hosted, access, nowMs, client, running, latest }: HostedSending,
+  { hosting, hosted, access, nowMs, ...sending }: HostedSending,
 ): Promise<OpenedResponse> {
   const { secret, form } = access;
   const { sign } = hosting;
   const isSigned = form === 'aws' && sign !== undefined;
   const signature = isSigned ? await signed({ ...request, secret, nowMs }, sign) : {};
   const send: SendingDeps['client']['send'] = async (sent) => {
-    const response = await client.send(sent);
+    const response = await sending.client.send(sent);
     return hosting.open?.(response, hosted) ?? response;
   };
   const headers = { ...request.headers, ...signature };
-  return await sendUpstream({ ...request, headers }, { client: { send }, running, latest });
+  return await sendUpstream({ ...request, headers }, { ...sending, client: { send } });
 }
 
 /** @throws UpstreamError of a credential: nothing has been sent */

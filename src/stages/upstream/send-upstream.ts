@@ -15,6 +15,7 @@ import type { DetachableBody } from '../../upstream/body/head.ts';
 import { OpenedBody } from '../../upstream/body/opened.ts';
 import { clientFailure, requestFailure, transportError } from '../../upstream/transport-error.ts';
 import { type AttemptWatch, headReceived, stopWatching } from '../../upstream/watch-attempt.ts';
+import type { LoopTurn } from '../loop-turn.ts';
 import type { RunningCall } from '../running.ts';
 
 /** An upstream's response, whose body ends with the call. */
@@ -34,26 +35,27 @@ export interface LatestResponse {
  */
 export function sendUpstream(
   request: Omit<UpstreamRequest, 'onAbort'>,
-  { client, running, latest }: SendingDeps,
+  deps: SendingDeps,
 ): Promise<OpenedResponse> {
-  latest.status = undefined;
+  deps.latest.status = undefined;
   return new Promise((resolve, reject) => {
-    new Sending(running, latest, resolve, reject).send(client, request);
+    new Sending(deps, resolve, reject).send(request);
   });
 }
 
 export interface SendingDeps {
   readonly client: Pick<UpstreamClient, 'send'>;
+  /** A response is read at the end of the turn in which its head has arrived. */
+  readonly endOfReplyTurn: LoopTurn;
   readonly running: RunningCall;
   /** Gets the status even if the call was aborted before. */
   readonly latest: LatestResponse;
 }
 
 class Sending {
-  readonly #running: RunningCall;
+  readonly #deps: SendingDeps;
   /** That of this attempt: the call may have the next one by the time that this request fails. */
   readonly #watch: AttemptWatch | undefined;
-  readonly #latest: LatestResponse;
   readonly #resolve: (response: OpenedResponse) => void;
   readonly #reject: (error: UpstreamError) => void;
   #aborted: Error | undefined;
@@ -61,20 +63,19 @@ class Sending {
   #opened: OpenedBody | undefined;
 
   constructor(
-    running: RunningCall,
-    latest: LatestResponse,
+    deps: SendingDeps,
     resolve: (response: OpenedResponse) => void,
     reject: (error: UpstreamError) => void,
   ) {
-    this.#running = running;
-    this.#watch = running.watch;
-    this.#latest = latest;
+    this.#deps = deps;
+    this.#watch = deps.running.watch;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  send(client: Pick<UpstreamClient, 'send'>, request: Omit<UpstreamRequest, 'onAbort'>): void {
-    this.#running.caller.onAbort((reason) => this.#abort(reason));
+  send(request: Omit<UpstreamRequest, 'onAbort'>): void {
+    const { client, running } = this.#deps;
+    running.caller.onAbort((reason) => this.#abort(reason));
     if (this.#aborted !== undefined) return this.#fail(transportError(this.#aborted, 'connect'));
     const onAbort: UpstreamRequest['onAbort'] = (abort) => {
       this.#abortClient = abort;
@@ -123,7 +124,7 @@ class Sending {
 
   #open(response: UpstreamResponse): void {
     const read = readResponse(response);
-    if (read !== undefined) this.#latest.status = read.status;
+    if (read !== undefined) this.#deps.latest.status = read.status;
     if (this.#aborted !== undefined) {
       swallowErrors(() => response.body.abort());
       return this.#fail(transportError(this.#aborted, 'body'));
@@ -136,8 +137,9 @@ class Sending {
     }
     const { status, headers, body } = read;
     if (this.#watch !== undefined) headReceived(this.#watch);
-    this.#opened = new OpenedBody(body, this.#watch);
-    this.#resolve({ status, headers, body: this.#opened });
+    const opened = new OpenedBody(body, this.#watch);
+    this.#opened = opened;
+    this.#deps.endOfReplyTurn(() => this.#resolve({ status, headers, body: opened }));
   }
 }
 

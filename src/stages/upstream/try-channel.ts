@@ -50,7 +50,6 @@ export async function tryChannel(leased: Leased, upstreams: Upstreams): Promise<
     if (prepared.series === undefined) {
       const response = await send(attempt, access, upstreams);
       noteFirstByte(attempt);
-      await upstreams.endOfReplyTurn();
       const opening = openResponse(response, prepared, admitted);
       opened = isPending(opening) ? await opening : opening;
     } else {
@@ -177,7 +176,6 @@ function seriesDeps(
     sendFirst: async (isRepeated) => {
       const response = await send(attempt, access, upstreams, isRepeated);
       noteFirstByte(attempt);
-      await upstreams.endOfReplyTurn();
       return response;
     },
     send: (body) =>
@@ -207,7 +205,7 @@ function noteFirstByte({ leased: { held, lease } }: Attempt): void {
 function send(
   { leased: { held, channelPlan, prepared, credential, firstByteMs }, latestResponse }: Attempt,
   access: Access,
-  { client, freeDisconnects }: Upstreams,
+  { client, endOfReplyTurn, freeDisconnects }: Upstreams,
   isContinued = false,
 ): Promise<OpenedResponse> {
   const { call, running, received } = held.admitted;
@@ -234,7 +232,7 @@ function send(
     connectTimeoutMs: connectMs,
     freshConnection: call.operation.isBoughtOnce,
   } as const;
-  const sending = { client, running, latest: latestResponse };
+  const sending = { client, endOfReplyTurn, running, latest: latestResponse };
   const hosting = dialect?.hosting;
   if (hosting === undefined) return sendUpstream(request, sending);
   const { upstreamModel } = channelPlan;

@@ -34,13 +34,15 @@ const rowsByType: ReadonlyMap<JsonValue | undefined, CostMember> = new Map([
 ]);
 
 export function toolCallCount(): ToolCallCount {
-  const streamed = emptyTally();
-  const whole = emptyTally();
+  let streamed: Tally | undefined;
+  let whole: Tally | undefined;
   let reported: ToolCalls = {};
   return {
-    addItem: (item) => addTo(streamed, item),
+    addItem: (item) => {
+      streamed = withItem(streamed, item);
+    },
     addReply: (reply) => {
-      for (const item of items(member(reply, 'output'))) addTo(whole, item);
+      for (const item of items(member(reply, 'output'))) whole = withItem(whole, item);
       reported = reportedCalls(member(reply, 'tool_usage'));
     },
     calls: () => ({ ...largest(streamed, whole), ...reported }),
@@ -61,25 +63,24 @@ export function withToolCalls(usage: Usage | undefined, calls: ToolCalls): Usage
   return { ...none, toolCalls: calls };
 }
 
-/** Items, of which each container is charged once. */
+/** Charged items, of which each container is charged once. Most replies have none. */
 interface Tally {
   readonly calls: Map<CostMember, number>;
   readonly keys: Set<string>;
 }
 
-function emptyTally(): Tally {
-  return { calls: new Map(), keys: new Set() };
-}
-
-function addTo({ calls, keys }: Tally, item: JsonValue): void {
+function withItem(before: Tally | undefined, item: JsonValue): Tally | undefined {
   const charged = chargedItem(item);
-  if (charged === undefined) return;
+  if (charged === undefined) return before;
   const { row, key } = charged;
+  const tally = before ?? { calls: new Map(), keys: new Set() };
+  const { calls, keys } = tally;
   if (key !== undefined) {
-    if (keys.has(`${row} ${key}`)) return;
+    if (keys.has(`${row} ${key}`)) return tally;
     keys.add(`${row} ${key}`);
   }
   calls.set(row, (calls.get(row) ?? 0) + 1);
+  return tally;
 }
 
 /** What an item is charged for; undefined if it ran at the caller, failed, or is free. */
@@ -119,8 +120,11 @@ function reportedCalls(usage: JsonValue | undefined): ToolCalls {
   return searches === undefined ? {} : { web_search: searches };
 }
 
-function largest({ calls: one }: Tally, { calls: other }: Tally): ToolCalls {
-  const counts = new Map(one);
-  for (const [row, count] of other) counts.set(row, Math.max(count, counts.get(row) ?? 0));
+function largest(one: Tally | undefined, other: Tally | undefined): ToolCalls {
+  if (one === undefined || other === undefined) {
+    return Object.fromEntries((one ?? other)?.calls ?? []);
+  }
+  const counts = new Map(one.calls);
+  for (const [row, count] of other.calls) counts.set(row, Math.max(count, counts.get(row) ?? 0));
   return Object.fromEntries(counts);
 }
