@@ -33,8 +33,10 @@ import { unreadMembers } from './unread-members.ts';
 
 export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
   refuseModeration(body);
+  const { system, turns } = readMessages(body);
   return {
-    ...readMessages(body),
+    system,
+    turns,
     tools: readTools(body),
     toolChoice: readToolChoice(body),
     parallelToolCalls: flagIn(body, 'parallel_tool_calls', ''),
