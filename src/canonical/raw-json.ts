@@ -52,7 +52,7 @@ export function jsonText(node: JsonNode): string {
 
 function holdsRaw(node: JsonNode): boolean {
   if (typeof node !== 'object' || node === null) return false;
-  if (isRaw(node)) return true;
+  if (sourceText in node) return true;
   if (isList(node)) return node.some(holdsRaw);
   for (const name in node) {
     const value = node[name];
