@@ -46,13 +46,30 @@ export function quotedLine(text: string): string {
 
 export function jsonText(node: JsonNode): string {
   if (node === undefined) return 'null';
+  // V8's own writer takes a fraction of the time, but doesn't know raw JSON.
+  return holdsRaw(node) ? textOf(node) : JSON.stringify(node);
+}
+
+function holdsRaw(node: JsonNode): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  if (sourceText in node) return true;
+  if (isList(node)) return node.some(holdsRaw);
+  for (const name in node) {
+    const value = node[name];
+    if (typeof value === 'object' && holdsRaw(value)) return true;
+  }
+  return false;
+}
+
+function textOf(node: JsonNode): string {
+  if (node === undefined) return 'null';
   if (typeof node !== 'object' || node === null) return JSON.stringify(node);
   if (isRaw(node)) return node[sourceText];
-  if (isList(node)) return `[${node.map(jsonText).join(',')}]`;
+  if (isList(node)) return `[${node.map(textOf).join(',')}]`;
   let members = '';
   for (const [name, value] of Object.entries(node)) {
     if (value === undefined) continue;
-    members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${jsonText(value)}`;
+    members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${textOf(value)}`;
   }
   return `{${members}}`;
 }

@@ -280,21 +280,28 @@ export interface Reasoning {
 
 /** Every part of the conversation, including the parts inside tool results. */
 export function everyPart({ system, turns }: ContentRequest): readonly Part[] {
-  return [...system, ...turns.flatMap(({ parts }) => parts)].flatMap((part): readonly Part[] =>
-    part.kind === 'tool_result' ? [part, ...part.content] : [part],
-  );
+  const all: Part[] = [...system];
+  for (const { parts } of turns) {
+    for (const part of parts) {
+      all.push(part);
+      if (part.kind !== 'tool_result') continue;
+      for (const inner of part.content) all.push(inner);
+    }
+  }
+  return all;
 }
 
 /** Only Anthropic supports cache marks, so that other writers report them as dropped. */
 export function cacheMarksIn(request: ContentRequest): readonly string[] {
-  const parts = everyPart(request).filter(({ cacheControl }) => cacheControl !== undefined);
-  const functions = request.tools.filter(
-    (tool) => tool.kind === 'function' && tool.cacheControl !== undefined,
-  );
-  return [
-    ...parts.map(({ at, cacheControlAt }) => cacheControlAt ?? `${at}.cache_control`),
-    ...functions.map(({ at }) => `${at}.cache_control`),
-  ];
+  const marks: string[] = [];
+  for (const { at, cacheControl, cacheControlAt } of everyPart(request)) {
+    if (cacheControl !== undefined) marks.push(cacheControlAt ?? `${at}.cache_control`);
+  }
+  for (const tool of request.tools) {
+    if (tool.kind !== 'function' || tool.cacheControl === undefined) continue;
+    marks.push(`${tool.at}.cache_control`);
+  }
+  return marks;
 }
 
 /** The names of provider data that the upstream isn't sent, if the caller named it at all. */
@@ -302,11 +309,13 @@ export function unsentProviderData(
   request: ContentRequest,
   isSent: (data: ProviderData, part: Part) => boolean,
 ): readonly string[] {
-  return everyPart(request).flatMap((part) => {
+  const unsent: string[] = [];
+  for (const part of everyPart(request)) {
     const { providerData, providerDataAt } = part;
-    if (providerData === undefined || providerDataAt === undefined) return [];
-    return isSent(providerData, part) ? [] : [providerDataAt];
-  });
+    if (providerData === undefined || providerDataAt === undefined) continue;
+    if (!isSent(providerData, part)) unsent.push(providerDataAt);
+  }
+  return unsent;
 }
 
 /** The names of functions that are declared or were called; a renamed one is renamed everywhere. */

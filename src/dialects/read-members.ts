@@ -22,7 +22,7 @@ export function presentMember(source: JsonValue | undefined, name: string): Json
 
 /** Reads a string; `at` is the path of `source`, empty for the body itself. */
 export function textIn(source: JsonObject, name: string, at: string): string | undefined {
-  const value = presentMember(source, name);
+  const value = member(source, name) ?? undefined;
   if (value === undefined || typeof value === 'string') return value;
   return refuse(pathTo(name, at), 'must be a string.');
 }
@@ -34,7 +34,7 @@ export function requiredText(source: JsonObject, name: string, at: string): stri
 }
 
 export function numberIn(source: JsonObject, name: string, at: string): number | undefined {
-  const value = presentMember(source, name);
+  const value = member(source, name) ?? undefined;
   if (value === undefined) return undefined;
   const number = numberOf(value);
   if (number !== undefined && Number.isFinite(number)) return number;
@@ -42,7 +42,7 @@ export function numberIn(source: JsonObject, name: string, at: string): number |
 }
 
 export function integerIn(source: JsonObject, name: string, at: string): number | undefined {
-  const value = presentMember(source, name);
+  const value = member(source, name) ?? undefined;
   if (value === undefined) return undefined;
   const number = numberOf(value);
   if (Number.isInteger(number)) return number;
@@ -50,13 +50,13 @@ export function integerIn(source: JsonObject, name: string, at: string): number 
 }
 
 export function flagIn(source: JsonObject, name: string, at: string): boolean | undefined {
-  const value = presentMember(source, name);
+  const value = member(source, name) ?? undefined;
   if (value === undefined || typeof value === 'boolean') return value;
   return refuse(pathTo(name, at), 'must be true or false.');
 }
 
 export function objectIn(source: JsonObject, name: string, at: string): JsonObject | undefined {
-  const value = presentMember(source, name);
+  const value = member(source, name) ?? undefined;
   if (value === undefined || isJsonObject(value)) return value;
   return refuse(pathTo(name, at), 'must be an object.');
 }

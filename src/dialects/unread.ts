@@ -2,7 +2,7 @@
  * Lists the members of a document that no reader uses, so that nothing is dropped silently: members
  * of a caller's request and of an upstream's whole reply.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../json.ts';
 
 /** The member's whole value is read; if it is lost later, that is listed elsewhere. */
 export const read = true;
@@ -27,21 +27,29 @@ export interface UnreadScope {
 }
 
 export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadScope): void {
-  for (const [name, value] of Object.entries(holder)) {
+  for (const name in holder) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (known === read || value === null || (isList(value) && value.length === 0)) continue;
-    if (known === undefined && at === '' && isNeutral(name, value)) continue;
-    const path = `${at}${headerSafe(name)}`;
+    if (known === read) continue;
+    const value = member(holder, name) ?? null;
+    if (value === null || (isList(value) && value.length === 0)) continue;
     if (known === undefined) {
-      unread.add(path);
-      continue;
-    }
-    for (const one of isList(value) ? value : [value]) {
-      if (!isJsonObject(one)) continue;
-      const inner = typeof known === 'function' ? known(one) : known;
-      if (inner !== read) collectUnread(one, { shape: inner, at: `${path}.`, unread });
+      if (at !== '' || !isNeutral(name, value)) unread.add(`${at}${headerSafe(name)}`);
+    } else if (isList(value)) {
+      for (const one of value) collectInside(one, known, { at: `${at}${name}.`, unread });
+    } else {
+      collectInside(value, known, { at: `${at}${name}.`, unread });
     }
   }
+}
+
+function collectInside(
+  value: JsonValue,
+  known: Exclude<ReadMembers, typeof read>,
+  { at, unread }: Omit<UnreadScope, 'shape'>,
+): void {
+  if (!isJsonObject(value)) return;
+  const shape = typeof known === 'function' ? known(value) : known;
+  if (shape !== read) collectUnread(value, { shape, at, unread });
 }
 
 /** Lists the members of a reply that its shape does not have, as `reply.` and their path. */

@@ -4,6 +4,7 @@
  */
 import type { Framing, OperationName } from '../../apis.ts';
 import type { Call } from '../../call.ts';
+import { capabilitiesOf, type ResolvedCapabilities } from '../../dialects/capabilities.ts';
 import { type Dialect, upstreamPath } from '../../dialects/dialect.ts';
 import { type AccountSecret, type CredentialForm, secretParts } from '../../dialects/hosting.ts';
 import type { DialectTable } from '../../dialects/table.ts';
@@ -29,6 +30,8 @@ export interface ChannelPlan {
   readonly dialect: Dialect | undefined;
   /** The account's name for the model. */
   readonly upstreamModel: string;
+  /** Undefined without a dialect. */
+  readonly capabilities: ResolvedCapabilities | undefined;
   /** The channel's timeouts, then the model's, then the gateway's. */
   readonly timeouts: Timeouts;
   /** `https://host:port` */
@@ -162,6 +165,8 @@ function channelPlanOf(
     channel,
     dialect,
     upstreamModel,
+    capabilities:
+      dialect && capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
     timeouts: merged(timeouts, channel.timeouts),
     origin,
     basePath,

@@ -9,12 +9,11 @@ import { parseBodyExactly } from '../../bytes/json/scan/body.ts';
 import type { Call } from '../../call.ts';
 import { maxTranslatedValues, tooComplex } from '../../canonical/complexity.ts';
 import { estimateTokens } from '../../canonical/estimate-tokens.ts';
-import { capabilitiesOf } from '../../dialects/capabilities.ts';
+import type { ResolvedCapabilities } from '../../dialects/capabilities.ts';
 import type { ReplyHead, TokenCounter, UpstreamTarget } from '../../dialects/codec.ts';
 import { type Dialect, type DialectCodecs, upstreamPath } from '../../dialects/dialect.ts';
 import { GatewayError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
-import type { Channel } from '../../ports/models/catalog.ts';
 import type { ProtocolCodecs, TokenCountCodec } from '../../protocols/protocol.ts';
 import type { Admitted } from '../call-record.ts';
 import { withKeptItems } from '../references/reference-edits.ts';
@@ -41,9 +40,9 @@ import {
 import { prepareTranslatedEmbeddings } from './translated-embeddings.ts';
 
 interface TranslatedChannel {
-  readonly channel: Channel;
   readonly dialect: Dialect;
   readonly upstreamModel: string;
+  readonly capabilities: ResolvedCapabilities;
 }
 
 export interface CallTranslator {
@@ -95,14 +94,14 @@ async function readInTurns({ parsed, ...readers }: RequestReaders, form: Form): 
 
 function translationInput(
   admitted: Admitted,
-  { channel, dialect, upstreamModel }: TranslatedChannel,
-  codecs: Pick<Translation, 'client' | 'server' | 'readers'>,
+  { dialect, upstreamModel, capabilities }: TranslatedChannel,
+  { client, server, readers }: Pick<Translation, 'client' | 'server' | 'readers'>,
 ): Translation {
   const { call, model, hold, received } = admitted;
   const { settings, responseContext } = received;
   const target: UpstreamTarget = {
     upstreamModel,
-    capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
+    capabilities,
     maxOutputTokens: model.maxOutputTokens,
     ids: settings.ids,
   };
@@ -116,7 +115,7 @@ function translationInput(
     keepsOutput: settings.responses.items !== undefined,
     estimatedInputTokens: () => estimatedPrompt(call, model, hold),
   };
-  return { admitted, dialect, target, head, ...codecs };
+  return { admitted, readers, dialect, client, server, target, head };
 }
 
 type Form = Exclude<keyof RequestReaders, 'parsed'>;

@@ -61,8 +61,8 @@ export class Preparer {
 
   /** Prepares the call for a channel. Undefined if a host's catalog names an unknown dialect. */
   prepare({ channelPlan, credential }: Chosen): Prepared | undefined {
-    const { channel, dialect, upstreamModel } = channelPlan;
-    if (dialect === undefined) return undefined;
+    const { channel, dialect, upstreamModel, capabilities } = channelPlan;
+    if (dialect === undefined || capabilities === undefined) return undefined;
     const { call, model, route, received } = this.#admitted;
     const { protocol } = route;
     let prepared: Prepared;
@@ -77,7 +77,7 @@ export class Preparer {
       prepared = isPlain ? prepareRelayed(input) : this.#prepareEdited(input, credential, hosted);
     } else {
       const loaded = this.#upstreams.translations.loaded(protocol, dialect);
-      const target = { channel, dialect, upstreamModel };
+      const target = { dialect, upstreamModel, capabilities };
       prepared = this.#translatorOf(loaded).prepare(target, loaded.client);
       if (hosted !== undefined) {
         prepared = hostedTranslation(prepared, hosted, model.strict === true);

@@ -69,12 +69,12 @@ export interface ContentTranslation extends Translation {
 }
 
 export function contentOf(translation: Translation): ContentTranslation {
-  const { readers, target } = translation;
+  const { admitted, readers, dialect, client, server, target } = translation;
   const caller = readers.content();
   const hidesReasoning = caller.request.reasoning?.includeThoughts !== true;
   const needsReasoningBack = target.capabilities.reasoningHistory;
   const head = { ...translation.head, hidesReasoning, needsReasoningBack };
-  return { ...translation, caller, head };
+  return { admitted, readers, dialect, client, server, target, head, caller };
 }
 
 /** Returns the codec, which exists for every channel in a pool of the protocol. */

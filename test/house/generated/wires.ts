@@ -103,11 +103,11 @@ export const callers: readonly Wire[] = [
       schema: 'read-request#readFormat',
       sampling: 'read-request#readRequest',
       unread: 'unread-members#unreadMembers',
-      reply: 'write-reply#writeReply open-reply#startReply response-object#responseObjects',
+      reply: 'write-reply#writeReply open-reply#startReply response-object#responseText',
       frames:
         'write-stream#writeStream event-log#StreamLog item-place#addItem,endItem item-ids#itemIds',
       finish: 'finish#finishOutput',
-      usage: 'response-object#responseObjects',
+      usage: 'response-object#responseText',
       logprobs: 'item-message#openText',
       errors: '/dialects/openai/errors#openaiErrorText ../errors#failureEvents',
       references: '/protocols/responses/read#referenceIn ../item-kinds#isStored',

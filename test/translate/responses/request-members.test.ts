@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import { readBody, requestWith } from './read.ts';
+import { wholeOf } from './writer.ts';
 
 describe('a neutral value', () => {
   it('null has no effect, for every member', () => {
@@ -76,27 +77,24 @@ describe('an item that changes the configuration', () => {
 
 describe('what the reply repeats', () => {
   it('has the defaults of OpenAI where nothing is set', () => {
-    expect(readBody({ model: 'm', input: 'Hi' }).context).toMatchObject({
-      echo: {
-        settings: {
-          background: false,
-          max_output_tokens: null,
-          metadata: {},
-          parallel_tool_calls: true,
-          previous_response_id: null,
-          reasoning: { effort: null, summary: null },
-          temperature: null,
-          text: { format: { type: 'text' } },
-          tool_choice: 'auto',
-          top_p: null,
-          truncation: 'disabled',
-        },
-        prompt: { instructions: null, tools: [] },
-      },
-      wantsSummary: false,
-      wantsLogprobs: false,
-      stores: true,
+    const { context } = readBody({ model: 'm', input: 'Hi' });
+
+    expect(wholeOf([], context)).toMatchObject({
+      background: false,
+      max_output_tokens: null,
+      metadata: {},
+      parallel_tool_calls: true,
+      previous_response_id: null,
+      reasoning: { effort: null, summary: null },
+      temperature: null,
+      text: { format: { type: 'text' } },
+      tool_choice: 'auto',
+      top_p: null,
+      truncation: 'disabled',
+      instructions: null,
+      tools: [],
     });
+    expect(context).toMatchObject({ wantsSummary: false, wantsLogprobs: false, stores: true });
   });
 
   it('is what the caller sent, unchanged', () => {
@@ -125,13 +123,12 @@ describe('what the reply repeats', () => {
       ...settings,
     });
 
-    expect(context.echo).toMatchObject({
-      settings: {
-        ...settings,
-        reasoning: { effort: 'low', summary: 'auto' },
-        text: { format: { type: 'text' }, verbosity: 'low' },
-      },
-      prompt: { instructions: 'i', tools },
+    expect(wholeOf([], context)).toMatchObject({
+      ...settings,
+      reasoning: { effort: 'low', summary: 'auto' },
+      text: { format: { type: 'text' }, verbosity: 'low' },
+      instructions: 'i',
+      tools,
     });
     expect(context).toMatchObject({ wantsSummary: true, wantsLogprobs: true, stores: false });
   });

@@ -141,7 +141,7 @@ describe('a stream', () => {
     const delta = events.find(({ name }) => name === 'response.output_text.delta');
     expect(delta?.data).toMatchObject({ delta: 'é', logprobs });
     expect(response).toMatchObject({ output: [{ content: [{ logprobs }] }] });
-    expect(JSON.stringify(streamOf([row]).response)).not.toContain('top_logprobs');
+    expect(JSON.stringify(outputOf(streamOf([row]).response))).not.toContain('top_logprobs');
   });
 
   it('keeps a text open for citations that come last, after its signature', () => {

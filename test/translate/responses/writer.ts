@@ -21,15 +21,10 @@ const tools: ReadonlyMap<string, CallerTool> = new Map([
 
 /** The request of these tests: it sees no reasoning and no logprobs. */
 export const plainContext: ReplyContext = {
-  echo: {
-    settings: {
-      background: false,
-      metadata: { a: 'line\u2028end' },
-      previous_response_id: null,
-      temperature: null,
-      tool_choice: 'auto',
-    },
-    prompt: { instructions: 'Be brief.', tools: [{ type: 'function', name: 'weather' }] },
+  body: {
+    metadata: { a: 'line\u2028end' },
+    instructions: 'Be brief.',
+    tools: [{ type: 'function', name: 'weather' }],
   },
   tools: { find: (name) => tools.get(name) },
   wantsSummary: false,

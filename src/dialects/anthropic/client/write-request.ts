@@ -1,7 +1,6 @@
 /** Writes the body of `POST /v1/messages`. */
 
 import type { FunctionNames } from '../../../canonical/function-names.ts';
-import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
@@ -34,7 +33,7 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const settings = writeSettings(request, { capabilities, isThinking: thinking.isOn });
   const providerMembers = anthropicMembers(request);
   const hasOutput = (thinking.effort ?? format.output) !== undefined;
-  const members = {
+  const members: Block = {
     model: target.upstreamModel,
     max_tokens: maxTokens,
     stream: request.streamed,
@@ -45,9 +44,10 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
     thinking: thinking.thinking,
     output_config: hasOutput ? { effort: thinking.effort, format: format.output } : undefined,
     ...settings.members,
+    ...providerMembers.members,
   };
   return {
-    members: { ...providerMembers.members, ...defined(members) },
+    members,
     dropped: [
       ...new Set([
         ...request.dropped,
@@ -114,9 +114,3 @@ const writtenByGateway: ReadonlySet<string> = new Set([
   ...['output_config', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata'],
   ...['service_tier'],
 ]);
-
-function defined(members: Block): Block {
-  return Object.fromEntries(
-    Object.entries(members).filter((entry): entry is [string, JsonNode] => entry[1] !== undefined),
-  );
-}

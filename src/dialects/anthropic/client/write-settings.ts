@@ -38,18 +38,17 @@ export function writeSettings(
   const nonBlank = request.stop.filter((text) => text.trim() !== '');
   const stop = nonBlank.slice(0, limits.capabilities.stopLimit);
   const tier = tiers.get(request.serviceTier ?? '');
-  const changes: readonly (readonly [RequestField, boolean])[] = [
-    ['temperature', temperature !== request.temperature],
-    ['topP', topP !== request.topP],
-    ['topK', topK !== request.topK],
-    ['stop', stop.length !== request.stop.length],
-    ['serviceTier', asksForTier(request) && tier === undefined],
-    ['seed', request.seed !== undefined],
-    ['logprobs', request.logprobs !== undefined],
-    ['presencePenalty', (request.presencePenalty ?? 0) !== 0],
-    ['frequencyPenalty', (request.frequencyPenalty ?? 0) !== 0],
-    ['verbosity', changesVerbosity(request)],
-  ];
+  const changed: RequestField[] = [];
+  if (temperature !== request.temperature) changed.push('temperature');
+  if (topP !== request.topP) changed.push('topP');
+  if (topK !== request.topK) changed.push('topK');
+  if (stop.length !== request.stop.length) changed.push('stop');
+  if (asksForTier(request) && tier === undefined) changed.push('serviceTier');
+  if (request.seed !== undefined) changed.push('seed');
+  if (request.logprobs !== undefined) changed.push('logprobs');
+  if (request.presencePenalty) changed.push('presencePenalty');
+  if (request.frequencyPenalty) changed.push('frequencyPenalty');
+  if (changesVerbosity(request)) changed.push('verbosity');
   return {
     members: {
       temperature,
@@ -59,7 +58,7 @@ export function writeSettings(
       metadata: request.endUserId === undefined ? undefined : { user_id: request.endUserId },
       service_tier: tier,
     },
-    changed: changes.flatMap(([field, isChanged]) => (isChanged ? [field] : [])),
+    changed,
   };
 }
 

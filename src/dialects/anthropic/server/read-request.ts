@@ -40,27 +40,42 @@ export function readRequest(body: JsonObject, requested: RequestedReply): ReadRe
   refuseUnsupported(body);
   const dropped = new Set<string>(unreadMembers(body));
   const drop = (at: string): void => void dropped.add(at);
-  const { attributions, ...conversation } = readConversation(body, {
-    drop,
-    rawJson: requested.rawJson,
-  });
+  const conversation = readConversation(body, { drop, rawJson: requested.rawJson });
   const { reasoning, name: reasoningName } = readReasoning(body, drop);
   const { format, name: formatName } = readFormat(body, drop);
+  const { tools, toolChoice, parallelToolCalls } = readTools(body, drop);
+  const { endUserId, promptCacheKey } = readUser(body, requested);
   const request: ContentRequest = {
-    ...unsetSettings,
-    ...conversation,
-    ...readTools(body, drop),
-    ...readSettings(body),
-    ...readUser(body, requested),
+    system: conversation.system,
+    turns: conversation.turns,
+    tools,
+    toolChoice,
+    parallelToolCalls,
     format,
+    maxOutputTokens: readMaxTokens(body),
+    temperature: unlessUnset(numberIn(body, 'temperature', '')),
+    topP: unlessUnset(numberIn(body, 'top_p', '')),
+    topK: unlessUnset(integerIn(body, 'top_k', '')),
+    // This API has no such settings.
+    presencePenalty: undefined,
+    frequencyPenalty: undefined,
+    seed: undefined,
+    stop: readStop(body),
+    candidates: 1,
+    logprobs: undefined,
     reasoning,
+    modalities: undefined,
+    endUserId,
+    serviceTier: readServiceTier(body),
+    promptCacheKey,
     streamed: requested.streamed,
+    providerMembers: [],
     names: { ...fixedNames, format: formatName, reasoning: reasoningName },
     dropped: [...dropped],
   };
   return {
     request,
-    unasked: unaskedMembers(request, attributions),
+    unasked: unaskedMembers(request, conversation.attributions),
     context: {
       thinking: thinkingDisplay(objectIn(body, 'thinking', '')),
       eagerTools: eagerTools(body),
@@ -83,27 +98,11 @@ const alwaysUnasked = [
   'tool_choice.disable_parallel_tool_use',
 ] as const;
 
-function readSettings(
-  body: JsonObject,
-): Pick<
-  ContentRequest,
-  'maxOutputTokens' | 'temperature' | 'topP' | 'topK' | 'stop' | 'serviceTier'
-> {
-  return {
-    maxOutputTokens: readMaxTokens(body),
-    temperature: unlessUnset(numberIn(body, 'temperature', '')),
-    topP: unlessUnset(numberIn(body, 'top_p', '')),
-    topK: unlessUnset(integerIn(body, 'top_k', '')),
-    stop: readStop(body),
-    serviceTier: readServiceTier(body),
-  };
-}
-
 /** Absent from requests for a count. */
 function readMaxTokens(body: JsonObject): number | undefined {
-  const maxTokens = integerIn(body, 'max_tokens', '') ?? 1;
-  if (maxTokens < 1) refuse('max_tokens', 'must be at least 1.');
-  return integerIn(body, 'max_tokens', '');
+  const maxTokens = integerIn(body, 'max_tokens', '');
+  if (maxTokens !== undefined && maxTokens < 1) refuse('max_tokens', 'must be at least 1.');
+  return maxTokens;
 }
 
 /** `@langchain/anthropic` 0.3 sends −1 for settings that nobody made. */
@@ -143,17 +142,6 @@ function readUser(
     promptCacheKey: shared === undefined ? undefined : hashOf(shared).slice(0, cacheKeyLength),
   };
 }
-
-/** Settings that this API doesn't have. */
-const unsetSettings = {
-  presencePenalty: undefined,
-  frequencyPenalty: undefined,
-  seed: undefined,
-  candidates: 1,
-  logprobs: undefined,
-  modalities: undefined,
-  providerMembers: [],
-} as const;
 
 const fixedNames: Readonly<Record<RequestField, string>> = {
   ...chatNames,

@@ -46,9 +46,13 @@ export class CandidateReader {
 
   finish(blockReason: string | undefined): Finish {
     const parts = this.#parts;
-    const facts = { hasOutput: parts.hasOutput(), hasCalls: parts.hasCalls(), blockReason };
-    const stated = { finishReason: this.#finishReason, message: this.#message };
-    const finish = finishOf({ ...stated, ...facts });
+    const finish = finishOf({
+      finishReason: this.#finishReason,
+      message: this.#message,
+      blockReason,
+      hasOutput: parts.hasOutput(),
+      hasCalls: parts.hasCalls(),
+    });
     // Only the token limit may truncate a call. Otherwise an agent would continue without it.
     const isTruncated = parts.hasTruncatedCall() && finish.reason !== 'length';
     return isTruncated ? { ...finish, unusable: 'upstream_unusable_output' } : finish;

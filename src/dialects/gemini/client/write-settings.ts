@@ -21,19 +21,24 @@ export function writeSettings(
 ): Members | undefined {
   const { request } = context;
   const { thinkingConfig: ownThinking, ...ownConfig } = own;
+  const { temperature, topP, topK } = sampling(context);
+  const { responseLogprobs, logprobs } = logprobMembers(context);
   return unlessEmpty({
-    ...sampling(context),
+    temperature,
+    topP,
+    topK,
     maxOutputTokens: request.maxOutputTokens,
     stopSequences: stopSequences(context),
     candidateCount: candidateCount(context),
     seed: seed(context),
     presencePenalty: penalty(context, 'presencePenalty'),
     frequencyPenalty: penalty(context, 'frequencyPenalty'),
-    ...logprobs(context),
-    ...format,
+    responseLogprobs,
+    logprobs,
     responseModalities: modalities(context),
-    ...ownConfig,
     thinkingConfig: thinkingConfig(context, ownThinking),
+    ...format,
+    ...ownConfig,
   });
 }
 
@@ -102,7 +107,7 @@ function penalty(
 
 const maxTopLogprobs = 20;
 
-function logprobs({ request, capabilities, drop }: WriteContext): Members {
+function logprobMembers({ request, capabilities, drop }: WriteContext): Members {
   if (request.logprobs === undefined) return {};
   if (!capabilities.logprobs) {
     drop(request.names.logprobs);

@@ -19,10 +19,13 @@ export function droppedPiece(name: string): Piece {
   return { members: {}, dropped: [name] };
 }
 
-/** Merges pieces; each dropped member is listed once. */
+/** Merges pieces; each member that several of them drop is listed once. */
 export function mergePieces(pieces: readonly Piece[]): Piece {
+  const given = pieces.filter((piece) => piece !== emptyPiece);
+  const [first = emptyPiece] = given;
+  if (given.length < 2) return first;
   return {
-    members: Object.fromEntries(pieces.flatMap(({ members }) => Object.entries(members))),
-    dropped: [...new Set(pieces.flatMap(({ dropped }) => dropped))],
+    members: Object.fromEntries(given.flatMap(({ members }) => Object.entries(members))),
+    dropped: [...new Set(given.flatMap(({ dropped }) => dropped))],
   };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../../canonical/request.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { notPortable } from '../../not-portable.ts';
-import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
+import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 import { messagesOf } from './write-messages.ts';
 import { formatPiece, nameRule, reasoningPiece, samplingPiece } from './write-settings.ts';
 import { toolsPiece } from './write-tools.ts';
@@ -53,7 +53,7 @@ function ownPiece({ provider, name, value, at, vital }: ProviderMember): Piece {
 }
 
 function streamPiece({ streamed }: ContentRequest, { capabilities }: UpstreamTarget): Piece {
-  if (!streamed) return membersPiece({});
+  if (!streamed) return emptyPiece;
   const usage = capabilities.includeUsage ? { stream_options: { include_usage: true } } : {};
   return membersPiece({ stream: true, ...usage });
 }

@@ -81,6 +81,7 @@ function penalty(
 }
 
 function stop(request: ContentRequest, { stopLimit }: ResolvedCapabilities): Piece {
+  if (request.stop.length === 0) return emptyPiece;
   const kept = request.stop.filter((sequence) => sequence !== '').slice(0, stopLimit);
   return {
     members: kept.length === 0 ? {} : { stop: kept },

@@ -33,8 +33,10 @@ import { unreadMembers } from './unread-members.ts';
 
 export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
   refuseModeration(body);
+  const { system, turns } = readMessages(body);
   return {
-    ...readMessages(body),
+    system,
+    turns,
     tools: readTools(body),
     toolChoice: readToolChoice(body),
     parallelToolCalls: flagIn(body, 'parallel_tool_calls', ''),
@@ -98,10 +100,10 @@ const modalities: readonly Modality[] = ['text', 'image', 'audio'];
 
 /** Returns the name that this caller used for each field, as some fields have two. */
 function namesIn(body: JsonObject): Readonly<Record<RequestField, string>> {
-  const sent = (name: string, other: string): string =>
-    presentMember(body, name) === undefined && presentMember(body, other) !== undefined
-      ? other
-      : name;
+  const sent = (name: string, other: string): string => {
+    if (presentMember(body, other) === undefined) return name;
+    return presentMember(body, name) === undefined ? other : name;
+  };
   return {
     ...chatNames,
     toolChoice: sent('tool_choice', 'function_call'),
@@ -113,6 +115,7 @@ function namesIn(body: JsonObject): Readonly<Record<RequestField, string>> {
 
 /** Google's own names, at the paths where callers of its chat-compatible endpoint put them. */
 function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {
+  if (!holdersOfGoogleMembers.some((name) => Object.hasOwn(body, name))) return [];
   const extra = objectIn(body, 'extra_body', '') ?? {};
   const google = objectIn(extra, 'google', 'extra_body') ?? {};
   return [
@@ -124,6 +127,8 @@ function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {
     ...readVoice(body),
   ].filter((own, index, all) => all.findIndex(({ name }) => name === own.name) === index);
 }
+
+const holdersOfGoogleMembers = ['extra_body', 'safety_settings', 'audio'];
 
 function googleMember(source: JsonObject, name: string, at: string): readonly ProviderMember[] {
   const value = presentMember(source, name);

@@ -121,18 +121,17 @@ const request: Shape = {
  * older one is listed.
  */
 function ignoredAliases(body: JsonObject): readonly string[] {
-  return aliases
-    .filter(([first, second]) => {
-      const [one, other] = [member(body, first) ?? null, member(body, second) ?? null];
-      return one !== null && other !== null && one !== other;
-    })
-    .map(([, second]) => second);
+  return aliases.flatMap(({ newer, older }) => {
+    const ignored = member(body, older) ?? null;
+    const value = ignored === null ? null : (member(body, newer) ?? null);
+    return value === null || value === ignored ? [] : [older];
+  });
 }
 
 const aliases = [
-  ['max_completion_tokens', 'max_tokens'],
-  ['user', 'safety_identifier'],
-  ['tool_choice', 'function_call'],
+  { newer: 'max_completion_tokens', older: 'max_tokens' },
+  { newer: 'user', older: 'safety_identifier' },
+  { newer: 'tool_choice', older: 'function_call' },
 ] as const;
 
 /**

@@ -18,19 +18,9 @@ export interface ToolTable {
   find(flatName: string): CallerTool | undefined;
 }
 
-/** The members of a request that its reply repeats, except those that depend on the reply. */
-export interface ReplyEcho {
-  /** Members of every response object of the reply, such as `temperature` and `metadata`. */
-  readonly settings: JsonObject;
-  /**
-   * `instructions` and `tools`, which only a whole reply and the terminal event of a stream need:
-   * they can be large, and no client reads them earlier.
-   */
-  readonly prompt: JsonObject;
-}
-
 export interface ReplyContext {
-  readonly echo: ReplyEcho;
+  /** The request, whose settings the reply repeats. */
+  readonly body: JsonObject;
   readonly tools: ToolTable;
   readonly wantsSummary: boolean;
   readonly wantsLogprobs: boolean;

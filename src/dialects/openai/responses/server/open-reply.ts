@@ -10,14 +10,19 @@ import type { EventLog } from './event-log.ts';
 import type { ReplyContext } from './exchange.ts';
 import { itemIds } from './item-ids.ts';
 import { outputBuilder } from './output-builder.ts';
-import { type ResponseMembers, type ResponseState, responseObjects } from './response-object.ts';
+import {
+  brokenMembers,
+  type ResponseMembers,
+  type ResponseState,
+  responseText,
+} from './response-object.ts';
 
 export interface OpenReply {
   add(event: ContentEvent): void;
-  running(): ResponseMembers;
+  /** The response object as one line of JSON. */
+  running(): string;
   /** Ends all items. Called once. */
-  end(): { readonly status: ResponseState['status']; readonly response: ResponseMembers };
-  /** The response object of a reply that breaks off; its status and error are not in it yet. */
+  end(): { readonly status: ResponseState['status']; readonly response: string };
   broken(): ResponseMembers;
   /** Undefined if it is not kept. */
   output(): ReplyOutput | undefined;
@@ -26,7 +31,7 @@ export interface OpenReply {
 
 export function startReply(head: ReplyHead, context: ReplyContext, log: EventLog): OpenReply {
   const newId = itemIds(head.newId);
-  const objects = responseObjects(newId('resp_tg_'), head, context);
+  const source = { id: newId('resp_tg_'), head, context };
   const needsReasoningBack = head.needsReasoningBack === true;
   const items = outputBuilder({ context, needsReasoningBack, log, newId });
   const isKept = context.stores && head.keepsOutput === true;
@@ -42,17 +47,20 @@ export function startReply(head: ReplyHead, context: ReplyContext, log: EventLog
         items.block(event);
       }
     },
-    running: () => objects.running(serviceTier),
+    running: () =>
+      responseText(source, { status: 'in_progress', output: [], usage: undefined, serviceTier }),
     end: () => {
       const incompleteReason = items.end();
       const status = incompleteReason === undefined ? 'completed' : 'incomplete';
       const output = items.items().map(({ json }) => json);
       const state = { status, incompleteReason, output, usage, serviceTier } as const;
-      return { status, response: objects.ended(state) };
+      return { status, response: responseText(source, state) };
     },
-    broken: () =>
-      objects.ended({ status: 'incomplete', output: items.broken(), usage, serviceTier }),
-    output: () => (isKept ? { replyId: objects.id, items: items.items() } : undefined),
+    broken: () => {
+      const output = items.broken();
+      return brokenMembers(source, { status: 'incomplete', output, usage, serviceTier });
+    },
+    output: () => (isKept ? { replyId: source.id, items: items.items() } : undefined),
     dropped: items.dropped,
   };
 }

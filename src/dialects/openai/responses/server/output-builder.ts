@@ -70,11 +70,17 @@ interface BuilderState extends FinishState {
   citations: Citation[];
 }
 
-export function outputBuilder(
-  output: Pick<OutputState, 'context' | 'needsReasoningBack' | 'log' | 'newId'>,
-): OutputBuilder {
+export function outputBuilder({
+  context,
+  needsReasoningBack,
+  log,
+  newId,
+}: Pick<OutputState, 'context' | 'needsReasoningBack' | 'log' | 'newId'>): OutputBuilder {
   const state: BuilderState = {
-    ...output,
+    context,
+    needsReasoningBack,
+    log,
+    newId,
     items: [],
     announced: 0,
     open: undefined,

@@ -10,7 +10,7 @@ import {
   type Reasoning,
   type RequestField,
 } from '../../../../canonical/request.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import type { RequestedReply } from '../../../codec.ts';
 import { notPortable } from '../../../not-portable.ts';
 import {
@@ -26,7 +26,7 @@ import {
   refuseModeration,
   textIn,
 } from '../../../read-members.ts';
-import type { ReadRequest, ReplyEcho } from './exchange.ts';
+import type { ReadRequest } from './exchange.ts';
 import { calledTools, inputItems, readConversation } from './read-messages.ts';
 import { type DeclaredTools, namedTools, readToolChoice, readTools } from './read-tools.ts';
 import { type ToolNames, toolNames } from './tool-names.ts';
@@ -45,14 +45,34 @@ export function readRequest(body: JsonObject, { streamed }: RequestedReply): Rea
   const { format, name: formatName } = readFormat(body, input);
   const logprobs = readLogprobs(body);
   dropIncluded(body, declared.types, drop);
+  const { system, turns } = readConversation(body, input, { names, drop });
+  const { tools, toolChoice, parallelToolCalls } = toolMembers(body, { declared, names, drop });
   const request: ContentRequest = {
-    ...readSettings(body),
-    ...readConversation(body, input, { names, drop }),
-    ...toolMembers(body, { declared, names, drop }),
+    system,
+    turns,
+    tools,
+    toolChoice,
+    parallelToolCalls,
     format,
+    maxOutputTokens: integerIn(body, 'max_output_tokens', ''),
+    temperature: numberIn(body, 'temperature', ''),
+    topP: numberIn(body, 'top_p', ''),
+    // This API has no such settings.
+    topK: undefined,
+    presencePenalty: undefined,
+    frequencyPenalty: undefined,
+    seed: undefined,
+    stop: [],
+    candidates: 1,
     logprobs: logprobs?.value,
     reasoning,
+    modalities: undefined,
+    endUserId: textIn(body, safetyId, '') ?? textIn(body, 'user', ''),
+    serviceTier: readServiceTier(body),
+    verbosity: readVerbosity(body),
+    promptCacheKey: textIn(body, 'prompt_cache_key', ''),
     streamed,
+    providerMembers: [],
     names: {
       ...fixedNames,
       format: formatName,
@@ -63,7 +83,7 @@ export function readRequest(body: JsonObject, { streamed }: RequestedReply): Rea
     dropped: [...dropped],
   };
   const context = {
-    echo: echoOf(body),
+    body,
     tools: names,
     wantsSummary,
     wantsLogprobs: logprobs !== undefined,
@@ -91,26 +111,6 @@ function unaskedMembers(
   ]);
 }
 
-type SettingName = keyof typeof unsetSettings | 'maxOutputTokens' | 'temperature' | 'topP';
-
-function readSettings(
-  body: JsonObject,
-): Pick<
-  ContentRequest,
-  SettingName | 'endUserId' | 'serviceTier' | 'verbosity' | 'promptCacheKey'
-> {
-  return {
-    ...unsetSettings,
-    maxOutputTokens: integerIn(body, 'max_output_tokens', ''),
-    temperature: numberIn(body, 'temperature', ''),
-    topP: numberIn(body, 'top_p', ''),
-    endUserId: textIn(body, safetyId, '') ?? textIn(body, 'user', ''),
-    serviceTier: readServiceTier(body),
-    verbosity: readVerbosity(body),
-    promptCacheKey: textIn(body, 'prompt_cache_key', ''),
-  };
-}
-
 function toolMembers(
   body: JsonObject,
   {
@@ -135,18 +135,6 @@ function toolMembers(
     parallelToolCalls: undefined,
   };
 }
-
-/** Settings that this API doesn't have. */
-const unsetSettings = {
-  topK: undefined,
-  presencePenalty: undefined,
-  frequencyPenalty: undefined,
-  seed: undefined,
-  stop: [],
-  candidates: 1,
-  modalities: undefined,
-  providerMembers: [],
-} as const;
 
 const safetyId = 'safety_identifier';
 
@@ -220,43 +208,6 @@ function isLocal(value: unknown): boolean {
     value === 'message.input_image.image_url' ||
     value === logprobsInclude
   );
-}
-
-function echoOf(body: JsonObject): ReplyEcho {
-  return {
-    settings: {
-      background: false,
-      max_output_tokens: sent(body, 'max_output_tokens', null),
-      max_tool_calls: sent(body, 'max_tool_calls', null),
-      metadata: sent(body, 'metadata', {}),
-      parallel_tool_calls: sent(body, 'parallel_tool_calls', true),
-      previous_response_id: null,
-      prompt_cache_key: sent(body, 'prompt_cache_key', null),
-      reasoning: { effort: null, summary: null, ...objectOf(body, 'reasoning') },
-      safety_identifier: sent(body, 'safety_identifier', null),
-      temperature: sent(body, 'temperature', null),
-      text: { format: { type: 'text' }, ...objectOf(body, 'text') },
-      tool_choice: sent(body, 'tool_choice', 'auto'),
-      top_logprobs: sent(body, 'top_logprobs', 0),
-      top_p: sent(body, 'top_p', null),
-      truncation: sent(body, 'truncation', 'disabled'),
-      user: sent(body, 'user', null),
-    },
-    prompt: {
-      instructions: sent(body, 'instructions', null),
-      tools: sent(body, 'tools', []),
-    },
-  };
-}
-
-function sent(body: JsonObject, name: string, otherwise: JsonValue): JsonValue {
-  return presentMember(body, name) ?? otherwise;
-}
-
-function objectOf(body: JsonObject, name: string): JsonObject {
-  const value = member(body, name);
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
 }
 
 function refuseUnsupported(body: JsonObject): void {

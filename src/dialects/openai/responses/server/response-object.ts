@@ -1,6 +1,7 @@
 /** Writes the response object: a whole reply is one, and the first and last events contain one. */
-import { type JsonNode, rawJson } from '../../../../canonical/raw-json.ts';
+import { type JsonNode, jsonText, oneLine, rawJson } from '../../../../canonical/raw-json.ts';
 import type { ReplyUsage, ServiceTier } from '../../../../canonical/reply.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../../json.ts';
 import type { ReplyHead } from '../../../codec.ts';
 import type { ReplyContext } from './exchange.ts';
 import type { IncompleteReason } from './finish.ts';
@@ -16,40 +17,75 @@ export interface ResponseState {
   readonly serviceTier: ServiceTier | undefined;
 }
 
-export interface ResponseObjects {
+interface ResponseSource {
   readonly id: string;
-  running(serviceTier: ServiceTier | undefined): ResponseMembers;
-  /** The object of a reply that has ended, with the members that may be large. */
-  ended(state: ResponseState): ResponseMembers;
+  readonly head: ReplyHead;
+  readonly context: ReplyContext;
 }
 
-export function responseObjects(
-  id: string,
-  head: ReplyHead,
-  { echo, stores }: ReplyContext,
-): ResponseObjects {
+/** The object as one line of JSON. */
+export function responseText(source: ResponseSource, state: ResponseState): string {
+  const members = jsonText(responseMembers(source, state));
+  return oneLine(`${members.slice(0, -1)},"output":${outputText(state)}}`);
+}
+
+/** The members of a reply that breaks off; its status and error are not in it yet. */
+export function brokenMembers(source: ResponseSource, state: ResponseState): ResponseMembers {
+  return { ...responseMembers(source, state), output: rawJson(outputText(state)) };
+}
+
+function outputText({ output }: ResponseState): string {
+  return `[${output.join(',')}]`;
+}
+
+/** All members but the output. */
+function responseMembers(
+  { id, head, context: { body, stores } }: ResponseSource,
+  { status, incompleteReason, usage, serviceTier }: ResponseState,
+): ResponseMembers {
   const { createdSeconds, modelId, keepsOutput = false } = head;
-  const members = (state: ResponseState): ResponseMembers => ({
+  // They can be large, and no client reads them before the end.
+  const hasPrompt = status !== 'in_progress';
+  return {
     id,
     object: 'response',
     created_at: createdSeconds,
-    status: state.status,
+    status,
     error: null,
-    incomplete_details:
-      state.incompleteReason === undefined ? null : { reason: state.incompleteReason },
+    incomplete_details: incompleteReason === undefined ? null : { reason: incompleteReason },
     model: modelId,
-    output: rawJson(`[${state.output.join(',')}]`),
-    service_tier: state.serviceTier ?? null,
-    ...echo.settings,
+    service_tier: serviceTier ?? null,
+    background: false,
+    max_output_tokens: sent(body, 'max_output_tokens', null),
+    max_tool_calls: sent(body, 'max_tool_calls', null),
+    metadata: sent(body, 'metadata', {}),
+    parallel_tool_calls: sent(body, 'parallel_tool_calls', true),
+    previous_response_id: null,
+    prompt_cache_key: sent(body, 'prompt_cache_key', null),
+    reasoning: { effort: null, summary: null, ...objectOf(body, 'reasoning') },
+    safety_identifier: sent(body, 'safety_identifier', null),
+    temperature: sent(body, 'temperature', null),
+    text: { format: { type: 'text' }, ...objectOf(body, 'text') },
+    tool_choice: sent(body, 'tool_choice', 'auto'),
+    top_logprobs: sent(body, 'top_logprobs', 0),
+    top_p: sent(body, 'top_p', null),
+    truncation: sent(body, 'truncation', 'disabled'),
+    user: sent(body, 'user', null),
     store: stores && keepsOutput,
-    usage: state.usage === undefined ? null : usageMembers(state.usage),
-  });
-  return {
-    id,
-    running: (serviceTier) =>
-      members({ status: 'in_progress', output: [], usage: undefined, serviceTier }),
-    ended: (state) => ({ ...members(state), ...echo.prompt }),
+    usage: usage === undefined ? null : usageMembers(usage),
+    instructions: hasPrompt ? sent(body, 'instructions', null) : undefined,
+    tools: hasPrompt ? sent(body, 'tools', []) : undefined,
   };
+}
+
+function sent(body: JsonObject, name: string, otherwise: JsonValue): JsonValue {
+  return member(body, name) ?? otherwise;
+}
+
+function objectOf(body: JsonObject, name: string): JsonObject {
+  const value = member(body, name);
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
 }
 
 /** Both details are required by the types of OpenAI's client. */

@@ -1,5 +1,4 @@
 /** Writes a whole reply from its events: the response object that its stream would end with. */
-import { jsonText, oneLine } from '../../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../../codec.ts';
 import { noEvents } from './event-log.ts';
@@ -13,6 +12,5 @@ export function writeReply(
 ): WrittenReply {
   const reply = startReply(head, context, noEvents);
   for (const event of events) reply.add(event);
-  const text = oneLine(jsonText(reply.end().response));
-  return { text, dropped: reply.dropped(), output: reply.output() };
+  return { text: reply.end().response, dropped: reply.dropped(), output: reply.output() };
 }

@@ -2,7 +2,6 @@
  * Writes a Responses stream from its events. The order of its events is that of OpenAI, which
  * clients depend on: an item is announced before anything of it, and is whole before the next.
  */
-import { jsonText, oneLine } from '../../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../../canonical/reply.ts';
 import type { GatewayError } from '../../../../errors.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../../codec.ts';
@@ -10,7 +9,6 @@ import { failureEvents } from '../errors.ts';
 import { StreamLog } from './event-log.ts';
 import type { ReplyContext } from './exchange.ts';
 import { type OpenReply, startReply } from './open-reply.ts';
-import type { ResponseMembers } from './response-object.ts';
 
 interface StreamState {
   readonly log: StreamLog;
@@ -36,7 +34,7 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
       stream.hasEnded = true;
       begin(stream);
       const { status, response } = reply.end();
-      addResponse(log, `response.${status}`, response);
+      log.add(`response.${status}`, `"response":${response}`);
       return log.take();
     },
     breakOff: (error) => breakOff(stream, error),
@@ -47,13 +45,9 @@ export function writeStream(head: ReplyHead, context: ReplyContext): ContentStre
 function begin(stream: StreamState): void {
   if (stream.hasBegun) return;
   stream.hasBegun = true;
-  const running = stream.reply.running();
-  addResponse(stream.log, 'response.created', running);
-  addResponse(stream.log, 'response.in_progress', running);
-}
-
-function addResponse(log: StreamLog, type: string, response: ResponseMembers): void {
-  log.add(type, `"response":${oneLine(jsonText(response))}`);
+  const running = `"response":${stream.reply.running()}`;
+  stream.log.add('response.created', running);
+  stream.log.add('response.in_progress', running);
 }
 
 function breakOff(stream: StreamState, error: GatewayError): readonly string[] {
