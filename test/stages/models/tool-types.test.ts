@@ -3,12 +3,15 @@
  * Tools are denied by default: on a model with a price, a tool not known to run at the caller needs
  * a row in `allow` or in the price. What runs where is stated here again, from the documents.
  */
-import { describe, expect, it } from 'vitest';
+import { inspect } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Model } from '../../../src/ports/models/catalog.ts';
+import type { CallHandler } from '../../support/driven-upstream.ts';
 import {
   type CallerReply,
   type CallerRequest,
   gatewayInProcess,
+  type InProcessGateway,
   untouched,
 } from '../../support/gateway-in-process.ts';
 import { channel, contents, model } from '../../support/models.ts';
@@ -156,18 +159,33 @@ const tokenPrice = { per: 'token', rates: { input: 1n, output: 2n } } as const;
 /** Some APIs take no object in place of the list, and say so. */
 const refusedAt = /\.type$|^tools(?:\[\d\])?$/;
 
+/** The gateways of this test, by their protocol and model: making one takes longer than a call. */
+const gateways = new Map<string, InProcessGateway>();
+beforeEach(() => gateways.clear());
+
+function gatewayOf(protocol: string, change: Partial<Model>): InProcessGateway {
+  const key = `${protocol} ${inspect(change, { depth: 9 })}`;
+  const made =
+    gateways.get(key) ??
+    gatewayInProcess({
+      models: [modelOf(protocol, change)],
+      // The caller's mistake, which says nothing about the channel.
+      handlers: Array<CallHandler>(1_000).fill((up) => up.answer(422, {})),
+    });
+  gateways.set(key, made);
+  return made;
+}
+
 /** The parameter of a refusal; undefined if the call was sent. */
 async function refusalOf(
   protocol: string,
   members: object,
   change: Partial<Model> = {},
 ): Promise<{ readonly param: string } | undefined> {
-  const harness = gatewayInProcess({
-    models: [modelOf(protocol, change)],
-    handlers: [(up) => up.answer(503, {})],
-  });
+  const harness = gatewayOf(protocol, change);
+  const sent = harness.upstream.calls.length;
   const reply = await harness.call(requestOf(protocol, members));
-  if (harness.upstream.calls.length > 0) return undefined;
+  if (harness.upstream.calls.length > sent) return undefined;
   expect(await harness.state(), reply.text).toEqual(untouched);
   return { param: nameIn(reply) };
 }
@@ -186,12 +204,10 @@ describe.each(names)('on %s', (protocol) => {
   const own = protocol === 'native' ? [] : callers;
   it.each(own)('a tool that runs at the caller is sent: %j', async (tool) => {
     for (const members of places(protocol, tool)) {
-      const harness = gatewayInProcess({
-        models: [modelOf(protocol, {})],
-        handlers: [(up) => up.answer(503, {})],
-      });
-      const { text } = await harness.call(requestOf(protocol, members));
-      if (harness.upstream.calls.length > 0) continue;
+      const { call, upstream } = gatewayOf(protocol, {});
+      const sent = upstream.calls.length;
+      const { text } = await call(requestOf(protocol, members));
+      if (upstream.calls.length > sent) continue;
       expect(text).not.toMatch(/may run at the provider|names other models/);
     }
   });
@@ -381,11 +397,10 @@ describe('what SDKs and agents send', () => {
       const protocol = 'url' in one ? protocolOf(one.url) : 'responses';
       if (protocol === undefined) continue;
       const body = { ...JSON.parse(String(request)), model: 'm' };
-      const harness = gatewayInProcess({
-        models: [modelOf(protocol, {})],
-        handlers: [(up) => up.answer(503, {})],
+      const { text } = await gatewayOf(protocol, {}).call({
+        path: protocols[protocol]?.path ?? '',
+        body,
       });
-      const { text } = await harness.call({ path: protocols[protocol]?.path ?? '', body });
       seen += 1;
       expect(text).not.toMatch(/may run at the provider|names other models/);
     }
