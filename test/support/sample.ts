@@ -20,10 +20,15 @@ export function someOf<T>(list: readonly T[]): readonly T[] {
   return isWhole ? list : list.filter((_, index) => index % share === 0);
 }
 
+/** Which third of its mounts and databases a Node line runs; the newest runs all. */
+const thirds: Readonly<Record<string, number>> = { 20: 1, 22: 2, 24: 0 };
+
 /**
- * The mounts in which a test runs: in `npm test` every third, from the second on, which includes
- * each host and each kind of body. Other Node versions run all, because a host may differ there.
+ * The mounts or databases for which a test runs: each runs on the newest Node line and on one of
+ * the others. Every third of the mounts includes each host.
  */
-export function someMounts<Mount>(mounts: readonly Mount[]): readonly Mount[] {
-  return isWhole || isOtherVersion ? mounts : mounts.filter((_, index) => index % 3 === 1);
+export function ofThisNode<Mount>(mounts: readonly Mount[]): readonly Mount[] {
+  const third = thirds[process.versions.node.replace(/\..*/, '')];
+  if (isWhole || third === undefined) return mounts;
+  return mounts.filter((_, index) => index % 3 === third);
 }
