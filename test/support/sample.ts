@@ -7,12 +7,14 @@ const form = process.env.TEST_FORM ?? '';
 export const isWhole: boolean = ['generators', 'full'].includes(form);
 /** Whether this is a run on another Node version than the oldest. */
 export const isOtherVersion: boolean = ['host', 'newest'].includes(form);
-/** One of so many is run in a sample. It is a prime, so that it doesn't follow a pattern. */
+/** One in so many runs of a property is in a sample, which a fixed seed repeats each time. */
+const runShare = 10;
+/** And of a list. It is a prime, so that it doesn't follow a pattern. */
 const share = 5;
 
 /** The number of runs of a property that has so many in the whole. */
 export function runsOf(whole: number): number {
-  return isWhole ? whole : Math.ceil(whole / share);
+  return isWhole ? whole : Math.ceil(whole / runShare);
 }
 
 /** All of a list, or every fifth of it. */
