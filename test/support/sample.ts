@@ -7,6 +7,8 @@ const form = process.env.TEST_FORM ?? '';
 export const isWhole: boolean = ['generators', 'full'].includes(form);
 /** Whether this is a run on another Node version than the oldest. */
 export const isOtherVersion: boolean = ['host', 'newest'].includes(form);
+/** Whether this is the run on the newest Node version. */
+export const isNewest: boolean = form === 'newest';
 /** One in so many runs of a property is in a sample, which a fixed seed repeats each time. */
 const runShare = 10;
 /** And of a list. It is a prime, so that it doesn't follow a pattern. */
