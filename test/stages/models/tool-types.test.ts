@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Tools are denied by default: on a model with a price, a tool not known to run at the caller needs
  * a row in `allow` or in the price. What runs where is stated here again, from the documents.
