@@ -31,8 +31,8 @@ const thirds: Readonly<Record<string, number>> = { 20: 1, 22: 2, 24: 0 };
  * The mounts or databases for which a test runs: each runs on the newest Node line and on one of
  * the others. Every third of the mounts includes each host.
  */
-export function ofThisNode<Mount>(mounts: readonly Mount[]): readonly Mount[] {
+export function ofThisNode<T>(list: readonly T[]): readonly T[] {
   const third = thirds[process.versions.node.replace(/\..*/, '')];
-  if (isWhole || third === undefined) return mounts;
-  return mounts.filter((_, index) => index % 3 === third);
+  if (isWhole || third === undefined) return list;
+  return list.filter((_, index) => index % 3 === third % list.length);
 }
