@@ -159,35 +159,27 @@ const tokenPrice = { per: 'token', rates: { input: 1n, output: 2n } } as const;
 /** Some APIs take no object in place of the list, and say so. */
 const refusedAt = /\.type$|^tools(?:\[\d\])?$/;
 
-/** The gateways of this test, by their protocol and model: making one takes longer than a call. */
+/** The gateways of this test: making one takes longer than a call. */
 const gateways = new Map<string, InProcessGateway>();
 beforeEach(() => gateways.clear());
 
-function gatewayOf(protocol: string, change: Partial<Model>): InProcessGateway {
-  const key = `${protocol} ${inspect(change, { depth: 9 })}`;
-  const made =
-    gateways.get(key) ??
-    gatewayInProcess({
-      models: [modelOf(protocol, change)],
-      // The caller's mistake, which says nothing about the channel.
-      handlers: Array<CallHandler>(1_000).fill((up) => up.answer(422, {})),
-    });
-  gateways.set(key, made);
-  return made;
+/** The gateway's own answer, without a charge; undefined if the call was sent. */
+async function ownReply(request: CallerRequest, own: Model): Promise<CallerReply | undefined> {
+  const id = inspect(own, { depth: 9 });
+  const handlers = Array<CallHandler>(1_000).fill((up) => up.answer(422, {}));
+  const harness = gateways.get(id) ?? gatewayInProcess({ models: [own], handlers });
+  gateways.set(id, harness);
+  const sent = harness.upstream.calls.length;
+  const reply = await harness.call(request);
+  if (harness.upstream.calls.length > sent) return undefined;
+  expect(await harness.state(), reply.text).toEqual(untouched);
+  return reply;
 }
 
 /** The parameter of a refusal; undefined if the call was sent. */
-async function refusalOf(
-  protocol: string,
-  members: object,
-  change: Partial<Model> = {},
-): Promise<{ readonly param: string } | undefined> {
-  const harness = gatewayOf(protocol, change);
-  const sent = harness.upstream.calls.length;
-  const reply = await harness.call(requestOf(protocol, members));
-  if (harness.upstream.calls.length > sent) return undefined;
-  expect(await harness.state(), reply.text).toEqual(untouched);
-  return { param: nameIn(reply) };
+async function refusalOf(protocol: string, members: object, change: Partial<Model> = {}) {
+  const reply = await ownReply(requestOf(protocol, members), modelOf(protocol, change));
+  return reply === undefined ? undefined : { param: nameIn(reply) };
 }
 
 /** The member that the error names. */
@@ -204,11 +196,8 @@ describe.each(names)('on %s', (protocol) => {
   const own = protocol === 'native' ? [] : callers;
   it.each(own)('a tool that runs at the caller is sent: %j', async (tool) => {
     for (const members of places(protocol, tool)) {
-      const { call, upstream } = gatewayOf(protocol, {});
-      const sent = upstream.calls.length;
-      const { text } = await call(requestOf(protocol, members));
-      if (upstream.calls.length > sent) continue;
-      expect(text).not.toMatch(/may run at the provider|names other models/);
+      const reply = await ownReply(requestOf(protocol, members), modelOf(protocol, {}));
+      expect(reply?.text ?? '').not.toMatch(/may run at the provider|names other models/);
     }
   });
 
@@ -393,16 +382,12 @@ describe('what SDKs and agents send', () => {
   it('is not refused for tools of its own', async () => {
     let seen = 0;
     for (const one of recorded) {
-      const { request } = one;
       const protocol = 'url' in one ? protocolOf(one.url) : 'responses';
       if (protocol === undefined) continue;
-      const body = { ...JSON.parse(String(request)), model: 'm' };
-      const { text } = await gatewayOf(protocol, {}).call({
-        path: protocols[protocol]?.path ?? '',
-        body,
-      });
+      const body = { ...JSON.parse(String(one.request)), model: 'm' };
+      const reply = await ownReply(requestOf(protocol, body), modelOf(protocol, {}));
       seen += 1;
-      expect(text).not.toMatch(/may run at the provider|names other models/);
+      expect(reply?.text ?? '').not.toMatch(/may run at the provider|names other models/);
     }
     expect(seen).toBeGreaterThan(100);
   });
