@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /** Numbers that a double would change keep their text, and all others stay numbers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

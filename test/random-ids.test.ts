@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** The default ids of the gateway. */
 import { expect, it } from 'vitest';
 import { randomIds } from '../src/random-ids.ts';

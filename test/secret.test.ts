@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /**
  * The secrets that the gateway issues: their form, checksum and digests, and the keys issued with
  * them.

@@ -9,8 +9,11 @@ const root = join(import.meta.dirname, '..');
 
 /** Each file has one of these, and may have those of `needs`. */
 const places = ['quick', 'slow', 'search', 'services', 'alone'] as const;
-/** `host`: it opens sockets, starts processes or mounts hosts. `first`: it takes long. */
-const needs = ['host', 'first'] as const;
+/**
+ * `host`: it opens sockets, starts processes or mounts hosts. `runtime`: it sees another part of
+ * Node or of its engine. `first`: it takes long.
+ */
+const needs = ['host', 'runtime', 'first'] as const;
 
 type Tag = (typeof places)[number] | (typeof needs)[number];
 
@@ -37,8 +40,8 @@ const runs: Readonly<Record<string, (file: TestFile) => boolean>> = {
   searches: ({ tags }) => tags.has('search'),
   generators: ({ path, tags }) => tags.has('search') || isSampled(path),
   services: ({ tags }) => tags.has('services'),
-  host: ({ tags }) => tags.has('host'),
-  newest: ({ tags }) => tags.has('quick') || tags.has('slow') || tags.has('host'),
+  host: (file) => dependsOnNode(file) && !file.tags.has('search'),
+  newest: dependsOnNode,
   full: () => true,
 };
 
@@ -70,6 +73,10 @@ function tagsOf(path: string): ReadonlySet<Tag> {
     throw new Error(`${path} must begin with "// suite: " and one of ${places.join(', ')}.`);
   }
   return new Set(known);
+}
+
+function dependsOnNode({ tags }: TestFile): boolean {
+  return tags.has('host') || tags.has('runtime');
 }
 
 /** Runs a sample in `npm test`, see support/sample.ts. */

@@ -9,11 +9,11 @@ import { nodeAdapter } from '../../adapters/node.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../src/http.ts';
 import { adapterContract } from '../../src/testing/contracts/adapter.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { closed, listening } from '../support/servers.ts';
 import { mounts } from './mounts.ts';
 
-describe.each(someMounts(mounts))('$name', ({ body, start }) => {
+describe.each(ofThisNode(mounts))('$name', ({ body, start }) => {
   const contract = adapterContract(async (gateway) => {
     const { origin, base, close } = await start(gateway);
     const cleanup = async (): Promise<void> => {

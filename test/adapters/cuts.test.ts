@@ -17,7 +17,7 @@ import { chatBody } from '../support/bodies.ts';
 import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { listening } from '../support/servers.ts';
 import { Koa2, type Mount, mounts } from './mounts.ts';
 
@@ -70,7 +70,7 @@ describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof c
   });
 });
 
-describe.each(someMounts(mounts))('to a caller of HTTP/1.0, $name', (mount: Mount) => {
+describe.each(ofThisNode(mounts))('to a caller of HTTP/1.0, $name', (mount: Mount) => {
   const ending = mount.resetsCutReplies ? 'a reset' : 'a close';
   it(`a reply that is cut ends with ${ending}`, async () => {
     const host = await mount.start(harness.gateway);

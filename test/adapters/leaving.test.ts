@@ -6,12 +6,12 @@ import { chatBody, imageBody } from '../support/bodies.ts';
 import { bearer, type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { connectRaw, exchangeRaw, type RawConnection, rawRequest } from '../support/raw-http.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const free = { heldNanos: 0n, inFlight: 0 };
 
-describe.each(someMounts(mounts))('$name', (mount: Mount) => {
+describe.each(ofThisNode(mounts))('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 

@@ -17,7 +17,7 @@ import {
 import { mountedModels } from '../support/mounted-models.ts';
 import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { decodePng } from '../testing/helpers.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
@@ -43,7 +43,7 @@ function embedding(chat: Model): Model {
   };
 }
 
-describe.each(someMounts(mounts))('$name', (mount: Mount) => {
+describe.each(ofThisNode(mounts))('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 

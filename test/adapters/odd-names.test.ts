@@ -9,7 +9,7 @@ import { chatBody } from '../support/bodies.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { exchangeRaw, rawRequest } from '../support/raw-http.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const injected = 'x-injected: yes';
@@ -41,7 +41,7 @@ function messages(inside: string): string {
   return `"messages":[{"role":"user","content":"Hello!"${inside}}]`;
 }
 
-describe.each(someMounts(mounts))('$name', (mount: Mount) => {
+describe.each(ofThisNode(mounts))('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 

@@ -5,7 +5,7 @@ import type { SessionStore } from '../../src/ports/keys/key-store.ts';
 import { chatBody } from '../support/bodies.ts';
 import { type UnmountedGateway, unmountedGateway } from '../support/mounted-gateway.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { type Mount, mounts, type RunningMount } from './mounts.ts';
 
 const cookie = 'theme=dark; sid=session-of-ada';
@@ -21,7 +21,7 @@ const sessions: SessionStore = {
       : undefined,
 };
 
-describe.each(someMounts(mounts))('$name', (mount: Mount) => {
+describe.each(ofThisNode(mounts))('$name', (mount: Mount) => {
   let harness: UnmountedGateway;
   let host: RunningMount;
 

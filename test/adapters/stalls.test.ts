@@ -9,7 +9,7 @@ import { chatBody } from '../support/bodies.ts';
 import { bearer, unmountedGateway } from '../support/mounted-gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { takeWarnings } from '../support/runner/process-warnings.ts';
-import { someMounts } from '../support/sample.ts';
+import { ofThisNode } from '../support/sample.ts';
 import { scriptedUpstream } from '../support/scripted-upstream.ts';
 import { mounts } from './mounts.ts';
 
@@ -23,7 +23,7 @@ function* flood(): Generator<string> {
 }
 
 it.each(
-  someMounts(mounts),
+  ofThisNode(mounts),
 )('$name: a caller that never reads is disconnected, and pays for what came', async (mount) => {
   const clock = fakeClock();
   const upstream = scriptedUpstream({ headers, chunks: flood() });

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /** The scan in sections has the same result as the scan in one go, and yields in between. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

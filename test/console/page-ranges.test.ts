@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /**
  * The windows of ranges: whole UTC days and months next to each other, at any time and in any time
  * zone of the browser.

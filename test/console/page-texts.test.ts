@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /**
  * The texts of the console: amounts that are exact in both directions, and routes that are read
  * back from their URL.

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /** The upstream clients fulfil their contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /**
  * The status of an attempt, in its event and in the usage record, is the one that the upstream has
  * sent, whatever was wrong with the rest: for every API over every dialect.

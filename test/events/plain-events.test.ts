@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** An event with amounts is a plain object to whoever copies, compares or prints it. */
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /** What a host's own functions throw reaches the host, and neither JSON nor telemetry. */
 import { inspect } from 'node:util';
 import fc from 'fast-check';

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { send as sendRaw } from '../console/console-host.ts';
 import { startStrictUpstream } from '../providers/strict-upstream.ts';
 import { build } from '../support/built.ts';
-import { isOtherVersion, isWhole } from '../support/sample.ts';
+import { isNewest, isWhole } from '../support/sample.ts';
 import {
   chatLineOf,
   commandsIn,
@@ -111,7 +111,7 @@ describe('npm start', () => {
 });
 
 // Left out of `npm test`: each test starts one or two processes.
-describe.runIf(isWhole || isOtherVersion)('npm start again, or with other accounts', () => {
+describe.runIf(isWhole || isNewest)('npm start again, or with other accounts', () => {
   it('finds its keys, their quota and their calls again after a restart', async () => {
     const folder = newFolder();
     const first = await started('0', {}, folder);

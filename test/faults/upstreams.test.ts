@@ -1,10 +1,10 @@
 // suite: slow host first
 /**
- * The fault matrix, F01–F50: all faults of an upstream, on all mounts; in `npm test` each fault
+ * The fault matrix, F01–F50: all faults of an upstream, on all mounts; in a sample each fault
  * with one kind of call, and a fifth of the cuts. Replies are cut at some bytes here, and at every
  * third in `cut-replies.test.ts`.
  */
-import { isWhole, someOf } from '../support/sample.ts';
+import { isNewest, isWhole, someOf } from '../support/sample.ts';
 import { runMatrix } from './matrix.ts';
 import { rowsBefore } from './rows/before.ts';
 import { rowsBodies } from './rows/bodies.ts';
@@ -13,7 +13,6 @@ import { rowsEmbeddings } from './rows/embeddings.ts';
 import { rowsMessages } from './rows/messages.ts';
 import { rowsResponses } from './rows/responses.ts';
 import { rowsRetryAfter } from './rows/retry-after.ts';
-import { isThin } from './rows/row.ts';
 import { rowsStatus } from './rows/status.ts';
 import { rowsStreams } from './rows/streams.ts';
 
@@ -29,4 +28,4 @@ const rows = [
   ...rowsEmbeddings,
 ];
 
-runMatrix('F01–F50', rows, !isWhole && !isThin);
+runMatrix('F01–F50', rows, !isWhole && !isNewest);

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /** The results of polling a file, over a fake disk that the test controls. */
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';

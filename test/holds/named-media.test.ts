@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /**
  * Content that a request only references is held as a reference, in every member and at every depth
  * where a server may read it. Text stays text, even if a URL is in it.

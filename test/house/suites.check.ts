@@ -1,7 +1,7 @@
 /**
  * Every test file is run by one of `npm test`, `npm run test:searches` and `npm run
- * test:services`, as its first line says, and by Node 22 and 24 if a host or the runtime can
- * change what it sees.
+ * test:services`, as its first line says, and by the other Node versions if a host or the
+ * runtime can change what it sees.
  */
 import { expect, it } from 'vitest';
 import { filesOf } from '../suites.ts';

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** What the options must be: a wrong one is named with its remedy, and never quoted. */
 import { describe, expect, it } from 'vitest';
 import { type NotifyOptions, notify } from '../../src/notify/index.ts';

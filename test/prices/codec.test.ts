@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** Conversion between prices in code and in JSON, without loss. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

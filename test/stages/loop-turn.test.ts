@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** Calls that arrived in one turn of the event loop run the next stages together. */
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Every member of a record, an option or a model, with every kind of wrong value: the text names
  * the member, and what it advises works.

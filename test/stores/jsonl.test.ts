@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /** The file sink: one JSON line per record, batched, bounded, and complete after `close`. */
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -80,7 +80,7 @@ export function resultStoreCases(open: () => MaybePromise<KeptTables<ResultStore
           expect(await stores[0].get(name)).toEqual(await model.get(name));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 
@@ -181,7 +181,7 @@ export function itemStoreCases(
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 }
@@ -234,7 +234,7 @@ export function responseIndexCases(
           expect(await indexes[1].find(owner, ids)).toEqual(await model.find(owner, ids));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 

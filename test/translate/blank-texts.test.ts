@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Anthropic refuses blank text blocks. Blank pieces of a text, such as the line breaks of a
  * program, reach it all the same: what a turn, a system prompt or a result says stays the same.

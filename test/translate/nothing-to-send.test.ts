@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /**
  * Conversations of which little or nothing is left for an upstream: each is sent with a message, or
  * refused by the path of a member. Providers answer an empty conversation with an error of their

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /** Events of a stream that differ in little from the one before are not parsed, with one result. */
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';

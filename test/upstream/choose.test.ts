@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /** Which channel is chosen for a call: restrictions, health, priority, weight, load. */
 import { describe, expect, it } from 'vitest';
 import type { FailureReason } from '../../src/failure-reasons.ts';

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: slow runtime
 /** The database of `serve` has keys and usage: only its own user may read it. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

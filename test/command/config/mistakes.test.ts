@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /**
  * Mistakes in the configuration file, in every combination: all are reported at once, each by its
  * path. Variables may have any content: it stays text, and is in no message.

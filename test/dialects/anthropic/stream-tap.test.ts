@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /** The tap of relayed Messages streams: what it does not parse is recorded as what it parses. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /** Rows F63–F68 and F76 of the fault matrix: each port, failure mode and kind of call. */
 import { expect, it } from 'vitest';
 import type { GatewayEvent } from '../../../src/events/events.ts';

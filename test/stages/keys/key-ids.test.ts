@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Ids of keys and subjects, as identity providers give them: any printable ASCII text is charged
  * under exactly this id, and any other is refused with its member before quota is reserved. Events,

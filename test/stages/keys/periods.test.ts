@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** Names of periods: each ends when the next one begins, and no two kinds have equal names. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -75,11 +75,11 @@ it('a refused call is granted after its wait', async () => {
         }
       },
     ),
-    { numRuns: process.env.TEST_FORM === 'full' ? 400 : runsOf(40) },
+    { numRuns: process.env.TEST_FORM === 'full' ? 400 : runsOf(80) },
   );
 
-  expect(refusals.beforeBody).toBeGreaterThan(runsOf(40) / 4);
-  expect(refusals.afterBody).toBeGreaterThan(runsOf(40) / 4);
+  expect(refusals.beforeBody).toBeGreaterThan(runsOf(80) / 4);
+  expect(refusals.afterBody).toBeGreaterThan(runsOf(80) / 4);
 });
 
 /** True if a limit refused the call that is only known once its body was read. */

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Input items that change the settings of a Responses call may change the reasoning effort and the
  * format of the text, and nothing else. And `n`, which the API does not have.

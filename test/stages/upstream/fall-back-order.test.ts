@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Which of a call's models serves it, over generated accounts that fail, cool down and recover:
  * a call that no model has run fails only after every model that could serve it was tried.

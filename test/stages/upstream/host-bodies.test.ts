@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** A host that passes its own stream as the body: one that it decompresses, or a web stream. */
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from 'vitest';

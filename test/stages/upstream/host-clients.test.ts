@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /**
  * A host's own upstream client may throw or ignore an abort: no call hangs, and the process does
  * not exit.

@@ -1,4 +1,4 @@
-// suite: slow
+// suite: search
 /**
  * Who is blamed for a refusal, wherever it comes in a reply and however it is spelled. What a
  * caller named is the caller's to fix, a model that the account may not use affects only that

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Accounts that refuse their calls: each is left alone for as long as docs/channels.md says, and
  * while all are, callers get 503 immediately, with the time until the first one is back.

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * An upstream's text with a secret of the account, whole or twelve characters of it, is dropped;
  * every other text reaches the caller as it is.

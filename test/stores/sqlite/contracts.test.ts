@@ -18,11 +18,11 @@ import {
   refusalLogContract,
   usageSinkContract,
 } from '../../../src/testing/index.ts';
-import { isOtherVersion, isWhole } from '../../support/sample.ts';
+import { ofThisNode } from '../../support/sample.ts';
 import { storedRefusals } from '../stored-refusals.ts';
-import { fileKinds, kinds, scratch } from './handles.ts';
+import { kinds, scratch } from './handles.ts';
 
-describe.each(isWhole || isOtherVersion ? kinds : fileKinds)('over $name', (kind) => {
+describe.each(ofThisNode(kinds))('over $name', (kind) => {
   describe('sqliteQuotaStore', () => {
     const contract = quotaStoreContract(() => {
       const { db, cleanup } = scratch(kind);

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: search
 /**
  * Each preset of a vendor, over full and random requests of each API of callers: what the preset
  * says that the vendor refuses is not sent, and everything else is.

@@ -9,12 +9,10 @@ import { failure, read } from '../send-request.ts';
 /** Hardly compressible, and the same in every run. */
 const plain = Buffer.from(Array.from({ length: 60_000 }, (_, index) => (index * index * 31) >>> 7));
 
-const encodings: readonly (readonly [string, Buffer])[] = [
-  ['gzip', gzipSync(plain)],
-  ['x-gzip', gzipSync(plain)],
-  ['GZIP', gzipSync(plain)],
-  ['deflate', deflateSync(plain)],
-  ['br', brotliCompressSync(plain)],
+const encodings: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
 ];
 
 /**
@@ -43,15 +41,18 @@ const contentEncoding = (encoding: string): Record<string, string> => ({
   'content-encoding': encoding,
 });
 
-describe.each(encodings)('%s', (encoding, bytes) => {
+describe.each(encodings)('%s', (encoding, compress) => {
   it.each([1, 7, 1_000, 1_000_000])('in chunks of %i bytes', async (size) => {
-    const body = decodeBody(arriving(bytes, size), contentEncoding(encoding));
+    // Each chunk is a task of zlib.
+    const sent = plain.subarray(0, size * 4_000);
+    const body = decodeBody(arriving(compress(sent), size), contentEncoding(encoding));
 
-    expect((await read(body)).equals(plain)).toBe(true);
+    expect((await read(body)).equals(sent)).toBe(true);
   });
 
   it('is an error when cut short, never a short reply', async () => {
-    const body = decodeBody(arriving(bytes.subarray(0, -20), 100), contentEncoding(encoding));
+    const cut = compress(plain).subarray(0, -20);
+    const body = decodeBody(arriving(cut, 100), contentEncoding(encoding));
 
     expect(await read(body).catch(failure)).toEqual({
       stage: 'body',
@@ -59,6 +60,12 @@ describe.each(encodings)('%s', (encoding, bytes) => {
       timedOut: false,
     });
   });
+});
+
+it.each(['x-gzip', 'GZIP'])('%s is gzip', async (encoding) => {
+  const body = decodeBody(arriving(gzipSync(plain), 1_000), contentEncoding(encoding));
+
+  expect((await read(body)).equals(plain)).toBe(true);
 });
 
 it.each(['', 'identity', ' Identity '])('%o leaves the body unchanged', (encoding) => {

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** Reading the beginning of a body, and forwarding the rest. */
 import { describe, expect, it } from 'vitest';
 import type { ByteSink, UpstreamBody } from '../../../src/ports/upstream-client.ts';

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** The body buffer between undici and its reader. */
 import { expect, it } from 'vitest';
 import { bodyInbox, type SocketGate } from '../../../src/upstream/body/inbox.ts';

@@ -1,4 +1,4 @@
-// suite: quick
+// suite: quick runtime
 /** A body between its client and its readers: held, resumed, cut. */
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/errors.ts';
