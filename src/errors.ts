@@ -70,7 +70,7 @@ export interface GatewayErrorDetails {
   /** The status of an upstream that is overloaded, if no other could serve the call. */
   readonly upstreamStatus?: number;
   /** How long the caller should wait before a retry can succeed. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** The allowed methods, for `method_not_allowed`: `POST`, `GET, HEAD`. */
   readonly allow?: string;
   /** The id of the request that this one repeats, if another retry would get the same answer. */
