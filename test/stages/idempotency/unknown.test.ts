@@ -40,7 +40,10 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
     const second = await call(keyed(sampleRequests[kind]));
 
     expect([first.status, second.status]).toEqual([status, status]);
-    expect([first.headers['x-should-retry'], first.headers['retry-after']]).toEqual(['false', undefined]);
+    expect([first.headers['x-should-retry'], first.headers['retry-after']]).toEqual([
+      'false',
+      undefined,
+    ]);
     expectsNoRetry(second, first);
     expect(upstream.calls).toHaveLength(1);
     expect(records).toHaveLength(1);
