@@ -275,7 +275,7 @@ describe('a table', () => {
   });
 
   it.each([
-    [['keys', 'list'], /^There are no keys yet\. /],
+    [['keys', 'list'], /^No keys are stored here\. /],
     [['usage', '--from', '2026-11-01', '--to', '2026-11-02'], /^No calls match from 2026-11-01T/],
     [['usage', 'refusals'], /^No recorded refusals match from .*"recordRefusals": true/],
     [['channels'], /^The catalog has no models\.\n/],
