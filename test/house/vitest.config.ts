@@ -13,7 +13,7 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     isolate: false,
-    testTimeout: 60_000,
+    testTimeout: 300_000,
     hookTimeout: 60_000,
     reporters: reporters('house'),
   },
