@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
-import { aHandle, connectionTo, handleRemedy, type SqliteHandle } from './handle.ts';
+import { connectionTo, type SqliteHandle } from './handle.ts';
+import { aHandle, handleRemedy } from './handle-check.ts';
 import {
   type InputOf,
   type OperationName,

@@ -2,10 +2,8 @@
  * The part of a SQLite driver that the stores use, the same in better-sqlite3, libsql and
  * `node:sqlite`, and a connection over it with cached statements and transactions.
  */
-
-import { z } from 'zod';
-import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
-import { aClock, methods } from '../../ports/set-up.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
+import { StoreUnavailable } from '../../ports/call-options.ts';
 import { failureOf, isBusy } from './failure.ts';
 
 /** An open `Database` of libsql or better-sqlite3, or a `DatabaseSync` of `node:sqlite`. */
@@ -211,23 +209,3 @@ function refuseAborted(options: CallOptions | undefined): void {
   if (options?.signal?.aborted !== true) return;
   throw new StoreUnavailable('the call was aborted', { outcome: 'not_done' });
 }
-
-const [handle, database] = [methods('exec', 'prepare'), methods('perform', 'close')];
-
-/** The schema of each maker's `client`. */
-export const aHandle: z.ZodType = z.custom(
-  (value) => handle.safeParse(value).success || database.safeParse(value).success,
-  'must be an object with exec() and prepare(), or what openSqlite() resolves with',
-);
-
-/** The members that each maker of a store with times has. */
-export const handleAndClock: Readonly<Record<'client' | 'clock', z.ZodType>> = {
-  client: aHandle,
-  clock: aClock.optional(),
-};
-
-/** The remedy for each maker's `client`. */
-export const handleRemedy: Readonly<Record<'client', string>> = {
-  client:
-    'Give it await openSqlite(path), or an open database of libsql, better-sqlite3 or node:sqlite',
-};

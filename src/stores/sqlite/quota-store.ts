@@ -9,7 +9,7 @@ import { checkedQuotaStore } from '../../ports/limits/checked-quota-store.ts';
 import type { QuotaStore } from '../../ports/limits/quota-store.ts';
 import { checkMakerOptions, positive, strict } from '../../ports/set-up.ts';
 import { isDatabase, performerOf, type SqliteClient } from './database.ts';
-import { handleAndClock, handleRemedy } from './handle.ts';
+import { handleAndClock, handleRemedy } from './handle-check.ts';
 import type { InputOf, OperationName } from './operations.ts';
 
 /** The database, the clock of the leases, and how long ended reservations are remembered. */

@@ -40,7 +40,8 @@ import {
 import { type SqlUsageSink, type SqlUsageSinkOptions, sqlUsageSink } from '../sql/usage/sink.ts';
 import { isDatabase, performerOf, type SqliteClient } from './database.ts';
 import { isRefused } from './failure.ts';
-import { aHandle, handleAndClock, handleRemedy, type SqliteValue } from './handle.ts';
+import type { SqliteValue } from './handle.ts';
+import { aHandle, handleAndClock, handleRemedy } from './handle-check.ts';
 import type { InputOf, PerformOptions } from './operations.ts';
 
 /** The database, and the clock of the leases. */
