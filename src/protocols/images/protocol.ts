@@ -1,7 +1,7 @@
 /** `POST /v1/images/generations`: OpenAI's image generation. */
 
 import { z } from 'zod';
-import { apiCalls, operations } from '../../apis.ts';
+import { apiCalls } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
@@ -93,7 +93,7 @@ const blank = blankFields(imageFields);
 /** OpenAI's API has a default model, and so may the gateway. */
 export function readImages(
   tape: Tape,
-  { modelId }: CallTarget,
+  { modelId, operation }: CallTarget,
   { defaultImageModel }: BodyDefaults,
 ): Call {
   const read = fieldsIn(tape, blank);
@@ -113,7 +113,7 @@ export function readImages(
   addTopLevelReferences(tally, root);
   return newCall(tape, {
     protocol: 'images',
-    operation: operations.images,
+    operation,
     modelId: fields.model,
     isModelInPath: modelId !== undefined,
     prompt: sizeOf(tally),
