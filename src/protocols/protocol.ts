@@ -19,7 +19,6 @@ import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/models/catalog.ts';
-import type { ClaimInput } from '../ports/replies/idempotency-store.ts';
 
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];
@@ -99,11 +98,8 @@ export interface Protocol extends ApiCalls {
     readonly maxBodyBytes: number;
     readonly maxImageBodyBytes: number;
   }): number;
-  /**
-   * The operation under which its calls are in an idempotency store; undefined if `Idempotency-Key`
-   * is ignored.
-   */
-  readonly repeatableAs: ClaimInput['operation'] | undefined;
+  /** If false, `Idempotency-Key` is ignored. */
+  readonly takesIdempotencyKey: boolean;
   /**
    * The members that limit the length of a reply, the usual one first; empty if there is none. A
    * member inside another one has its path: `generationConfig.maxOutputTokens`.

@@ -88,7 +88,7 @@ export const chat: Protocol = {
   relayCapability: undefined,
   ...apiCalls.chat,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'chat',
+  takesIdempotencyKey: true,
   outputLimits: ['max_tokens', 'max_completion_tokens'],
   candidates: { member: 'n', maximum: Number.POSITIVE_INFINITY },
   sessionOf: ({ promptCacheKey }) => promptCacheKey,

@@ -81,7 +81,7 @@ export const embeddings: Protocol = {
   relayCapability: undefined,
   ...apiCalls.embeddings,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'embeddings',
+  takesIdempotencyKey: true,
   // The API has no member for several answers.
   outputLimits: [],
   candidates: { member: 'n', maximum: 1 },

@@ -62,7 +62,7 @@ export const images: Protocol = {
   relayCapability: undefined,
   ...apiCalls.images,
   maxBodyBytes: ({ maxImageBodyBytes }) => maxImageBodyBytes,
-  repeatableAs: 'images',
+  takesIdempotencyKey: true,
   outputLimits: [],
   candidates: { member: 'n', maximum: 10 },
   read: readImages,

@@ -197,7 +197,7 @@ export const messages: Protocol = {
   relayCapability: undefined,
   ...apiCalls.messages,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'messages',
+  takesIdempotencyKey: true,
   toolBound: 'max_uses',
   // The API has no member for several answers.
   outputLimits: ['max_tokens'],

@@ -108,7 +108,7 @@ const shared: Omit<Protocol, keyof ApiCalls | 'read' | 'relay' | 'codecs'> = {
   relayCapability: undefined,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header.
-  repeatableAs: undefined,
+  takesIdempotencyKey: false,
   // The API has no member for several answers.
   outputLimits: [],
   candidates: { member: 'candidateCount', maximum: 1 },

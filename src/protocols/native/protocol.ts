@@ -79,7 +79,7 @@ export const native: Protocol = {
   ...apiCalls.native,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header, and other clients of its streams have no use for it.
-  repeatableAs: undefined,
+  takesIdempotencyKey: false,
   outputLimits: ['generationConfig.maxOutputTokens'],
   candidates: {
     member: 'generationConfig.candidateCount',

@@ -94,7 +94,7 @@ export const responses: Protocol = {
     deleted: (id) => ({ id, object: 'response', deleted: true }),
   },
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'responses',
+  takesIdempotencyKey: true,
   // The API has one answer.
   outputLimits: ['max_output_tokens'],
   candidates: { member: 'n', maximum: 1 },

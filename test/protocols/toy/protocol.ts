@@ -43,7 +43,7 @@ export const toyProtocol: Protocol = {
   paths: { '/toy/ask': operations.content },
   methods: {},
   maxBodyBytes: () => 1_024,
-  repeatableAs: undefined,
+  takesIdempotencyKey: false,
   outputLimits: ['most'],
   candidates: { member: 'times', maximum: 1 },
   read: (tape) => {
