@@ -89,9 +89,9 @@ export interface Protocol extends ApiCalls {
   readonly dialect: string;
   /**
    * A capability without which an upstream of that dialect does not serve this API itself, so that
-   * its calls are translated too; undefined if every upstream serves it.
+   * its calls are translated too. Absent if every upstream serves it.
    */
-  readonly relayCapability: 'responses' | undefined;
+  readonly relayCapability?: 'responses';
   /** Where callers read and delete replies that a provider has stored; absent if they can't. */
   readonly storedReplies?: StoredReplies;
   maxBodyBytes(settings: {
@@ -127,13 +127,13 @@ export interface Protocol extends ApiCalls {
   read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   codecs(): Promise<ProtocolCodecs>;
-  /** Counts the images in a reply; undefined if the reply reports their number. */
-  readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
+  /** Counts the images in a reply. Absent in APIs whose replies have none or state their number. */
+  readonly imageCounter?: (framing: Framing) => ImageCounter;
   /**
    * The bytes that keep the connection of a silent stream alive; undefined if its clients accept
-   * none. `isFirst`: nothing of the reply has been sent yet.
+   * none. Absent in APIs without streams. `isFirst`: nothing of the reply has been sent yet.
    */
-  keepAlive(framing: Framing, isFirst: boolean): string | undefined;
+  keepAlive?(framing: Framing, isFirst: boolean): string | undefined;
 }
 
 /** The caller's side of translations. What the protocol does not have is absent. */

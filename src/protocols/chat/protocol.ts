@@ -85,7 +85,6 @@ export const chat: Protocol = {
   name: 'chat',
   caller: openaiCaller,
   dialect: 'openai',
-  relayCapability: undefined,
   ...apiCalls.chat,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   takesIdempotencyKey: true,

@@ -78,7 +78,6 @@ export const embeddings: Protocol = {
   name: 'embeddings',
   caller: openaiCaller,
   dialect: 'openai',
-  relayCapability: undefined,
   ...apiCalls.embeddings,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   takesIdempotencyKey: true,
@@ -90,8 +89,6 @@ export const embeddings: Protocol = {
   codecs: async () => ({
     embeddings: (await import('../../dialects/openai/embedding-server.ts')).openaiEmbeddingServer,
   }),
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 const embeddingFields = z.object({

@@ -59,7 +59,6 @@ export const images: Protocol = {
   name: 'images',
   caller: openaiCaller,
   dialect: 'openai',
-  relayCapability: undefined,
   ...apiCalls.images,
   maxBodyBytes: ({ maxImageBodyBytes }) => maxImageBodyBytes,
   takesIdempotencyKey: true,
@@ -70,9 +69,6 @@ export const images: Protocol = {
   codecs: async () => ({
     images: (await import('../../dialects/openai/image-request.ts')).readImageRequest,
   }),
-  // The reply reports the number of its images.
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 /** `n`, `size` and `quality` are checked only for type: limits depend on model and price. */

@@ -194,7 +194,6 @@ export const messages: Protocol = {
   name: 'messages',
   caller: anthropicCaller,
   dialect: 'anthropic',
-  relayCapability: undefined,
   ...apiCalls.messages,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   takesIdempotencyKey: true,
@@ -210,7 +209,6 @@ export const messages: Protocol = {
     content: (await import('../../dialects/anthropic/server/codec.ts')).anthropicServer,
     countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
   }),
-  imageCounter: undefined,
   // Anthropic sends such events too.
   keepAlive: (framing) => (framing === 'sse' ? pingEvent : undefined),
 };

@@ -105,15 +105,12 @@ const shared: Omit<Protocol, keyof ApiCalls | 'read' | 'relay' | 'codecs'> = {
   name: 'embeddings',
   caller: geminiCaller,
   dialect: 'gemini',
-  relayCapability: undefined,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header.
   takesIdempotencyKey: false,
   // The API has no member for several answers.
   outputLimits: [],
   candidates: { member: 'candidateCount', maximum: 1 },
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 const embeddingServers = () => import('../../dialects/gemini/embedding-server.ts');

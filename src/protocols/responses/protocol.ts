@@ -113,7 +113,6 @@ export const responses: Protocol = {
       write: (count) => `{"object":"response.input_tokens","input_tokens":${count}}`,
     },
   }),
-  imageCounter: undefined,
   // All clients of the API ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
 };

@@ -38,7 +38,6 @@ export const toyProtocol: Protocol = {
   name: toyName,
   caller: toyCaller,
   dialect: 'toy',
-  relayCapability: undefined,
   operation: operations.content,
   paths: { '/toy/ask': operations.content },
   methods: {},
@@ -94,8 +93,6 @@ export const toyProtocol: Protocol = {
       },
     },
   }),
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 function usageOf(spent: JsonValue | undefined): Usage | undefined {
