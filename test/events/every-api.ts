@@ -79,7 +79,7 @@ function modelsOf(kind: Kind): readonly Model[] {
       channels: [own, { ...own, id: `${own.id}-2` }],
       // Vectors of two models can't be compared, unless the host says so.
       ...(family === 'embed' ? { sameVectors: true } : {}),
-      fallbacks: [modelId(family, next)],
+      fallbacks: next === dialect ? [] : [modelId(family, next)],
       contextTokens: 100_000,
       mediaPartTokens: { image: 100 },
     });
