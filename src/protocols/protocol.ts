@@ -19,7 +19,6 @@ import type { GatewayRequest, HeaderMap, IncomingHeaders } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CostMember, Usage } from '../money.ts';
 import type { Channel, Model, ProtocolName } from '../ports/models/catalog.ts';
-import type { ClaimInput } from '../ports/replies/idempotency-store.ts';
 
 export interface KeySettings {
   readonly nativeKeyHeaders: readonly string[];
@@ -90,20 +89,17 @@ export interface Protocol extends ApiCalls {
   readonly dialect: string;
   /**
    * A capability without which an upstream of that dialect does not serve this API itself, so that
-   * its calls are translated too; undefined if every upstream serves it.
+   * its calls are translated too. Absent if every upstream serves it.
    */
-  readonly relayCapability: 'responses' | undefined;
+  readonly relayCapability?: 'responses';
   /** Where callers read and delete replies that a provider has stored; absent if they can't. */
   readonly storedReplies?: StoredReplies;
   maxBodyBytes(settings: {
     readonly maxBodyBytes: number;
     readonly maxImageBodyBytes: number;
   }): number;
-  /**
-   * The operation under which its calls are in an idempotency store; undefined if `Idempotency-Key`
-   * is ignored.
-   */
-  readonly repeatableAs: ClaimInput['operation'] | undefined;
+  /** If false, `Idempotency-Key` is ignored. */
+  readonly takesIdempotencyKey: boolean;
   /**
    * The members that limit the length of a reply, the usual one first; empty if there is none. A
    * member inside another one has its path: `generationConfig.maxOutputTokens`.
@@ -131,13 +127,13 @@ export interface Protocol extends ApiCalls {
   read(tape: Tape, target: CallTarget, defaults: BodyDefaults): Call;
   readonly relay: RelayRules;
   codecs(): Promise<ProtocolCodecs>;
-  /** Counts the images in a reply; undefined if the reply reports their number. */
-  readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
+  /** Counts the images in a reply. Absent in APIs whose replies have none or state their number. */
+  readonly imageCounter?: (framing: Framing) => ImageCounter;
   /**
    * The bytes that keep the connection of a silent stream alive; undefined if its clients accept
-   * none. `isFirst`: nothing of the reply has been sent yet.
+   * none. Absent in APIs without streams. `isFirst`: nothing of the reply has been sent yet.
    */
-  keepAlive(framing: Framing, isFirst: boolean): string | undefined;
+  keepAlive?(framing: Framing, isFirst: boolean): string | undefined;
 }
 
 /** The caller's side of translations. What the protocol does not have is absent. */

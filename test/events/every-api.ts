@@ -3,7 +3,7 @@
  * prompts and replies, and what an upstream answers to whatever it is asked.
  */
 
-import { apiCalls } from '../../src/apis.ts';
+import { apiCalls, type OperationName, protocolNames } from '../../src/apis.ts';
 import { upstreamPaths } from '../../src/dialects/paths.ts';
 import { type DialectName, dialectNames } from '../../src/ports/models/capabilities.ts';
 import type { Model } from '../../src/ports/models/catalog.ts';
@@ -17,6 +17,7 @@ import {
   protocolOf,
   replyOf,
   requestOf,
+  wholeKinds,
 } from '../faults/kinds.ts';
 import type { DrivenCall } from '../support/driven-upstream.ts';
 import type { CallerRequest } from '../support/gateway-in-process.ts';
@@ -37,9 +38,8 @@ export interface Route {
 }
 
 /** The dialects that can serve a family. */
-function dialectsOf(family: Family): readonly DialectName[] {
-  const { operation } = apiCalls[family === 'content' ? 'chat' : family];
-  return dialectNames.filter((dialect) => upstreamPaths[dialect][operation.name] !== undefined);
+function dialectsOf(family: OperationName): readonly DialectName[] {
+  return dialectNames.filter((dialect) => upstreamPaths[dialect][family] !== undefined);
 }
 
 /** Every kind of call over every dialect that can serve it. */
@@ -52,23 +52,18 @@ export const routes: readonly Route[] = kinds.flatMap((kind) =>
 
 /** The models: for each dialect and family one with two channels, and a fallback to the next. */
 export const everyModel: readonly Model[] = [
-  ...modelsOf('content', 'chat'),
-  ...modelsOf('images', 'images'),
-  ...modelsOf('embeddings', 'embeddings'),
-];
+  ...new Map(wholeKinds.map((kind) => [familyOf(kind), kind])).values(),
+].flatMap(modelsOf);
 
-type Family = 'content' | 'images' | 'embeddings';
-
-function familyOf(kind: Kind): Family {
-  const { name, operation } = protocolOf(kind);
-  if (operation.makesImages) return 'images';
-  return name === 'embeddings' ? name : 'content';
+/** The APIs with one operation, for which one model is enough. */
+function familyOf(kind: Kind): OperationName {
+  return protocolOf(kind).operation.name;
 }
 
-function modelsOf(family: Family, kind: Kind): readonly Model[] {
+function modelsOf(kind: Kind): readonly Model[] {
+  const family = familyOf(kind);
   const dialects = dialectsOf(family);
-  const protocols =
-    family === 'content' ? (['chat', 'responses', 'messages', 'native'] as const) : [family];
+  const protocols = protocolNames.filter((name) => apiCalls[name].operation.name === family);
   return dialects.map((dialect, index) => {
     const own = channel({
       id: `${dialect}-${family}`,
@@ -77,22 +72,21 @@ function modelsOf(family: Family, kind: Kind): readonly Model[] {
       credential: canaries.upstreamKey,
     });
     const next = dialects[(index + 1) % dialects.length] ?? dialect;
-    const isVector = family === 'embeddings';
     return model({
       id: modelId(family, dialect),
-      protocols: [...protocols],
+      protocols,
       price: priceOf(kind),
       channels: [own, { ...own, id: `${own.id}-2` }],
       // Vectors of two models can't be compared, unless the host says so.
-      ...(isVector ? { sameVectors: true } : {}),
-      fallbacks: [modelId(family, next)],
+      ...(family === 'embed' ? { sameVectors: true } : {}),
+      fallbacks: next === dialect ? [] : [modelId(family, next)],
       contextTokens: 100_000,
       mediaPartTokens: { image: 100 },
     });
   });
 }
 
-function modelId(family: Family, dialect: DialectName): string {
+function modelId(family: OperationName, dialect: DialectName): string {
   return `${family}-${dialect}`;
 }
 

@@ -13,6 +13,7 @@ import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import type { Call } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
+import type { ProtocolName } from '../../src/ports/models/catalog.ts';
 import { readChat } from '../../src/protocols/chat/protocol.ts';
 import { readEmbeddings } from '../../src/protocols/embeddings/protocol.ts';
 import { readImages } from '../../src/protocols/images/protocol.ts';
@@ -50,7 +51,7 @@ const native: JsonObject = {
   ...{ serviceTier: 'priority', safetySettings: [{}], cachedContent: 'cachedContents/a' },
 };
 
-const apis: Readonly<Record<string, readonly [Read, JsonObject]>> = {
+const apis: Readonly<Record<ProtocolName | 'native embeddings', readonly [Read, JsonObject]>> = {
   chat: [(body) => readChat(scanned(body), inBody), chat],
   responses: [
     (body) => readResponses(scanned(body), inBody),
@@ -164,7 +165,7 @@ it('reads every model that an object names', () => {
 });
 
 it('leaves other names to the upstream, whatever their case', () => {
-  for (const [read, body] of [apis.chat, apis.native].filter((one) => one !== undefined)) {
+  for (const [read, body] of [apis.chat, apis.native]) {
     const others = { responseMimeType: 'a', TopP: 1, Someone_Else: 1, metadata: { Model: 'a' } };
     expect(readAs(read, { ...body, ...others })).toEqual(readAs(read, body));
   }

@@ -1,7 +1,7 @@
 /** `POST /v1/chat/completions`: OpenAI's chat completions. */
 
 import { z } from 'zod';
-import { apiCalls, operations } from '../../apis.ts';
+import { apiCalls } from '../../apis.ts';
 import { replyParser } from '../../bounded-json.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
@@ -85,10 +85,9 @@ export const chat: Protocol = {
   name: 'chat',
   caller: openaiCaller,
   dialect: 'openai',
-  relayCapability: undefined,
   ...apiCalls.chat,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'chat',
+  takesIdempotencyKey: true,
   outputLimits: ['max_tokens', 'max_completion_tokens'],
   candidates: { member: 'n', maximum: Number.POSITIVE_INFINITY },
   sessionOf: ({ promptCacheKey }) => promptCacheKey,
@@ -118,7 +117,7 @@ const chatFields = z.object({
 
 const blank = blankFields(chatFields);
 
-export function readChat(tape: Tape, { modelId }: CallTarget): Call {
+export function readChat(tape: Tape, { modelId, operation }: CallTarget): Call {
   const unparsed = { stream_options: none, tools: none, prediction: none };
   const read = fieldsIn(tape, blank, unparsed);
   read.model = modelId ?? read.model;
@@ -147,7 +146,7 @@ export function readChat(tape: Tape, { modelId }: CallTarget): Call {
   if (!hasRoles) throw invalidRequest(noRole, 'messages');
   return newCall(tape, {
     protocol: 'chat',
-    operation: operations.content,
+    operation,
     modelId: fields.model,
     isModelInPath: modelId !== undefined,
     framing: fields.stream === true ? 'sse' : 'json',

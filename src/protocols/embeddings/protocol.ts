@@ -1,7 +1,7 @@
 /** `POST /v1/embeddings`: OpenAI's embeddings. */
 
 import { z } from 'zod';
-import { apiCalls, operations } from '../../apis.ts';
+import { apiCalls } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
 import type { Call, InputSize } from '../../call.ts';
@@ -78,10 +78,9 @@ export const embeddings: Protocol = {
   name: 'embeddings',
   caller: openaiCaller,
   dialect: 'openai',
-  relayCapability: undefined,
   ...apiCalls.embeddings,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'embeddings',
+  takesIdempotencyKey: true,
   // The API has no member for several answers.
   outputLimits: [],
   candidates: { member: 'n', maximum: 1 },
@@ -90,8 +89,6 @@ export const embeddings: Protocol = {
   codecs: async () => ({
     embeddings: (await import('../../dialects/openai/embedding-server.ts')).openaiEmbeddingServer,
   }),
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 const embeddingFields = z.object({
@@ -105,7 +102,7 @@ const blank = blankFields(embeddingFields);
 const countedElsewhere: ReadonlySet<string> = new Set([...Object.keys(blank), 'input']);
 
 /** Limits in tokens are the upstream's to judge. */
-export function readEmbeddings(tape: Tape, { modelId }: CallTarget): Call {
+export function readEmbeddings(tape: Tape, { modelId, operation }: CallTarget): Call {
   const read = fieldsIn(tape, blank);
   read.model = modelId ?? read.model;
   const fields = checkedFields(embeddingFields, read);
@@ -124,7 +121,6 @@ export function readEmbeddings(tape: Tape, { modelId }: CallTarget): Call {
     throw invalidRequest('`input` is missing. Send a text or a list of texts.', 'input');
   }
   const prompt = sizeOfInputs(readInputs(tape, input), otherBytes(tape, countedElsewhere));
-  const { embed: operation } = operations;
   return newCall(tape, {
     protocol: 'embeddings',
     operation,

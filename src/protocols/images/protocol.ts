@@ -1,7 +1,7 @@
 /** `POST /v1/images/generations`: OpenAI's image generation. */
 
 import { z } from 'zod';
-import { apiCalls, operations } from '../../apis.ts';
+import { apiCalls } from '../../apis.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root, type Tape } from '../../bytes/json/tape.ts';
 import type { Call } from '../../call.ts';
@@ -59,10 +59,9 @@ export const images: Protocol = {
   name: 'images',
   caller: openaiCaller,
   dialect: 'openai',
-  relayCapability: undefined,
   ...apiCalls.images,
   maxBodyBytes: ({ maxImageBodyBytes }) => maxImageBodyBytes,
-  repeatableAs: 'images',
+  takesIdempotencyKey: true,
   outputLimits: [],
   candidates: { member: 'n', maximum: 10 },
   read: readImages,
@@ -70,9 +69,6 @@ export const images: Protocol = {
   codecs: async () => ({
     images: (await import('../../dialects/openai/image-request.ts')).readImageRequest,
   }),
-  // The reply reports the number of its images.
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 /** `n`, `size` and `quality` are checked only for type: limits depend on model and price. */
@@ -93,7 +89,7 @@ const blank = blankFields(imageFields);
 /** OpenAI's API has a default model, and so may the gateway. */
 export function readImages(
   tape: Tape,
-  { modelId }: CallTarget,
+  { modelId, operation }: CallTarget,
   { defaultImageModel }: BodyDefaults,
 ): Call {
   const read = fieldsIn(tape, blank);
@@ -113,7 +109,7 @@ export function readImages(
   addTopLevelReferences(tally, root);
   return newCall(tape, {
     protocol: 'images',
-    operation: operations.images,
+    operation,
     modelId: fields.model,
     isModelInPath: modelId !== undefined,
     prompt: sizeOf(tally),

@@ -194,10 +194,9 @@ export const messages: Protocol = {
   name: 'messages',
   caller: anthropicCaller,
   dialect: 'anthropic',
-  relayCapability: undefined,
   ...apiCalls.messages,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'messages',
+  takesIdempotencyKey: true,
   toolBound: 'max_uses',
   // The API has no member for several answers.
   outputLimits: ['max_tokens'],
@@ -210,7 +209,6 @@ export const messages: Protocol = {
     content: (await import('../../dialects/anthropic/server/codec.ts')).anthropicServer,
     countTokens: { member: 'input_tokens', write: (count) => `{"input_tokens":${count}}` },
   }),
-  imageCounter: undefined,
   // Anthropic sends such events too.
   keepAlive: (framing) => (framing === 'sse' ? pingEvent : undefined),
 };

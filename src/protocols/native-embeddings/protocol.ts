@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { type ApiCalls, apiCalls, operations } from '../../apis.ts';
+import { type ApiCalls, apiCalls } from '../../apis.ts';
 import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { none, root, type Tape, type Value } from '../../bytes/json/tape.ts';
@@ -105,15 +105,12 @@ const shared: Omit<Protocol, keyof ApiCalls | 'read' | 'relay' | 'codecs'> = {
   name: 'embeddings',
   caller: geminiCaller,
   dialect: 'gemini',
-  relayCapability: undefined,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header.
-  repeatableAs: undefined,
+  takesIdempotencyKey: false,
   // The API has no member for several answers.
   outputLimits: [],
   candidates: { member: 'candidateCount', maximum: 1 },
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 const embeddingServers = () => import('../../dialects/gemini/embedding-server.ts');
@@ -137,7 +134,7 @@ export const batchEmbedContents: Protocol = {
 /** Reads `:embedContent`. */
 function readEmbedContent(tape: Tape, target: CallTarget): Call {
   const { modelId = '' } = target;
-  return callOf(tape, modelId, [readOne(tape, root, modelId, '')], 0);
+  return callOf(tape, target, [readOne(tape, root, modelId, '')], 0);
 }
 
 /** Reads `:batchEmbedContents`. */
@@ -150,7 +147,7 @@ export function readBatchEmbedContents(tape: Tape, target: CallTarget): Call {
     if (!tape.isObject(request)) throw invalid(at, 'must be an object with `content`');
     return readOne(tape, request, modelId, `${at}.`);
   });
-  return callOf(tape, modelId, inputs, otherBytes(tape, batchMembers));
+  return callOf(tape, target, inputs, otherBytes(tape, batchMembers));
 }
 
 const batchMembers: ReadonlySet<string> = new Set(['model', 'requests']);
@@ -207,12 +204,11 @@ function settingBytes(tape: Tape, object: Value): number {
 
 function callOf(
   tape: Tape,
-  modelId: string,
+  { modelId = '', operation }: CallTarget,
   inputs: readonly InputSize[],
   otherMemberBytes: number,
 ): Call {
   const prompt = sizeOfInputs(inputs, otherMemberBytes);
-  const { embed: operation } = operations;
   return newCall(tape, { protocol: 'embeddings', operation, modelId, prompt, maxOutputTokens: 0 });
 }
 

@@ -75,11 +75,10 @@ export const native: Protocol = {
   name: 'native',
   caller: geminiCaller,
   dialect: 'gemini',
-  relayCapability: undefined,
   ...apiCalls.native,
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
   // Google's clients don't send this header, and other clients of its streams have no use for it.
-  repeatableAs: undefined,
+  takesIdempotencyKey: false,
   outputLimits: ['generationConfig.maxOutputTokens'],
   candidates: {
     member: 'generationConfig.candidateCount',

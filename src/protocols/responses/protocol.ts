@@ -94,7 +94,7 @@ export const responses: Protocol = {
     deleted: (id) => ({ id, object: 'response', deleted: true }),
   },
   maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
-  repeatableAs: 'responses',
+  takesIdempotencyKey: true,
   // The API has one answer.
   outputLimits: ['max_output_tokens'],
   candidates: { member: 'n', maximum: 1 },
@@ -113,7 +113,6 @@ export const responses: Protocol = {
       write: (count) => `{"object":"response.input_tokens","input_tokens":${count}}`,
     },
   }),
-  imageCounter: undefined,
   // All clients of the API ignore SSE comments.
   keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
 };

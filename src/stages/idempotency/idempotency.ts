@@ -247,8 +247,8 @@ function repeatableOf({
   route,
   received: { request, settings },
 }: Read): Repeatable | undefined {
-  const { repeatableAs: operation } = route.protocol;
-  if (operation === undefined || call.framing !== 'json') return undefined;
+  const { takesIdempotencyKey, name: operation } = route.protocol;
+  if (!takesIdempotencyKey || call.framing !== 'json') return undefined;
   const owner = { keyId: key.id, operation } as const;
   const values = valuesOf(request, keyHeader);
   if (values.length > 0) {
@@ -271,10 +271,10 @@ function repeatableOf({
 /** True if the call may be answered without running, as far as its headers tell. */
 export function mayBeRepeat(
   request: GatewayRequest,
-  { repeatableAs }: Protocol,
+  { takesIdempotencyKey }: Protocol,
   { dedupeSdkRetries }: Pick<Settings, 'dedupeSdkRetries'>,
 ): boolean {
-  if (repeatableAs === undefined) return false;
+  if (!takesIdempotencyKey) return false;
   return request.headers[keyHeader] !== undefined || (dedupeSdkRetries && isRetry(request));
 }
 

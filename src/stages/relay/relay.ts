@@ -147,7 +147,7 @@ function relayPipe(stream: RelayedStream, endOfTurn: LoopTurn): ReplyPipe {
       if (watch !== undefined) onQuiet(watch, endQuiet, hasSent);
     },
     keepAlive: (isFirst) => {
-      const text = route.protocol.keepAlive(call.framing, isFirst);
+      const text = route.protocol.keepAlive?.(call.framing, isFirst);
       return text === undefined ? undefined : Buffer.from(text);
     },
     onStall: (giveUp) => {

@@ -5,12 +5,13 @@
 
 import { brokenStream, everywhere, fine, noContent } from '../classes.ts';
 import { batchReply, embedContentReply, embeddingsReply } from '../embeddings-kinds.ts';
-import { embeddingKinds, isNative, type Kind } from '../kinds.ts';
+import { embeddingKinds, isNative, type Kind, protocolOf } from '../kinds.ts';
 import { ends, reads, sends } from '../raw-upstream.ts';
 import { answer, head } from '../responses.ts';
 import type { ExpectedOfKinds, FaultRow } from './row.ts';
 
-const both: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: embeddingKinds };
+const kinds = embeddingKinds.filter((kind) => protocolOf(kind).name === 'embeddings');
+const both: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds };
 
 /** The usual reply of a kind, with these members in place of its own. */
 const replyWith =

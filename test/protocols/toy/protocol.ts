@@ -38,12 +38,11 @@ export const toyProtocol: Protocol = {
   name: toyName,
   caller: toyCaller,
   dialect: 'toy',
-  relayCapability: undefined,
   operation: operations.content,
   paths: { '/toy/ask': operations.content },
   methods: {},
   maxBodyBytes: () => 1_024,
-  repeatableAs: undefined,
+  takesIdempotencyKey: false,
   outputLimits: ['most'],
   candidates: { member: 'times', maximum: 1 },
   read: (tape) => {
@@ -94,8 +93,6 @@ export const toyProtocol: Protocol = {
       },
     },
   }),
-  imageCounter: undefined,
-  keepAlive: () => undefined,
 };
 
 function usageOf(spent: JsonValue | undefined): Usage | undefined {
