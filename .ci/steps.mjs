@@ -75,14 +75,14 @@ export const steps = [
   {
     name: 'clients on Node 20',
     run: 'npm run test:clients',
-    cores: 2,
+    cores: 1,
     after: ['install clients'],
     report: 'clients-v20',
   },
   {
     name: 'clients on Node 24',
     run: `.ci/on-node 24 ${clients}`,
-    cores: 2,
+    cores: 1,
     after: ['install clients', 'install Node 24'],
     report: 'clients-v24',
   },

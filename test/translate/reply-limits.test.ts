@@ -121,8 +121,8 @@ const contentTypes = {
 };
 
 /**
- * Each place of each reply with every short unit and one of the long ones, in turn, because those
- * take megabytes. `TEST_FORM=full` tests all of them.
+ * Each place of each reply with every short unit, and each third place with one of the long ones,
+ * in turn, because those take megabytes. `TEST_FORM=full` tests all of them.
  */
 const cases = callers
   .flatMap(([caller, dialect, framing, request]) =>
@@ -134,7 +134,9 @@ function unitsOf(index: number): typeof units {
   if (process.env.TEST_FORM === 'full') return units;
   const short = units.filter(([, text]) => text.length <= maxShortChars);
   const longOnes = units.filter((unit) => !short.includes(unit));
-  return [...short, ...longOnes.slice(index % longOnes.length).slice(0, 1)];
+  const turn = index / 3;
+  const one = Number.isInteger(turn) ? longOnes[turn % longOnes.length] : undefined;
+  return one === undefined ? short : [...short, one];
 }
 
 type Case = (typeof cases)[number];
