@@ -94,7 +94,7 @@ export const streamKinds: readonly StreamKind[] = wholeKinds.filter(hasStream).m
 export const kinds: readonly Kind[] = wholeKinds.flatMap((api) =>
   hasStream(api) ? [api, streamOf(api)] : [api],
 );
-/** The kinds for vectors, or such: they change nothing upstream, and are tried again at any point. */
+/** The kinds that change nothing upstream, such as vectors, and are tried again at any point. */
 export const embeddingKinds: readonly Api[] = wholeKinds.filter(
   (kind) => protocolOf(kind).operation.isRepeatable,
 );
