@@ -15,7 +15,7 @@ const quantile = 0.1;
 const source = `
   export { wholeBody } from './src/bytes/body/body.ts';
   export { scanBody } from './src/bytes/json/scan/body.ts';
-  export { operations } from './src/call.ts';
+  export { operations } from './src/apis.ts';
   export { protocols } from './src/protocols/table.ts';
 `;
 const root = fileURLToPath(new URL('..', import.meta.url));
