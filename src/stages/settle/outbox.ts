@@ -25,7 +25,7 @@ export interface Delivery {
   /** Called with the answer to a charge that the store has taken; never throws. */
   readonly onSettled?: (result: SettleResult, lines: readonly QuotaLine[]) => void;
   /** Called once if the store takes it in a later attempt; never rejects. */
-  onLateDelivery?: (() => MaybePromise<void>) | undefined;
+  onLateDelivery?: () => MaybePromise<void>;
 }
 
 export interface Outbox {
